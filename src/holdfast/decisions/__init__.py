@@ -1,4 +1,4 @@
-"""Decisions that last: games in a store, asked and told by many processes, late and in any order."""
+"""Durable decisions: games in a store, asked and told by many processes, late and in any order."""
 
 from holdfast.decisions.copies import backup, restore
 from holdfast.decisions.fleets import fleet_from_store, fleet_to_store

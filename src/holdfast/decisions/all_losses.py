@@ -1,4 +1,4 @@
-"""Policies that see the losses of all arms: each block is one round, learnt from when these losses are reported."""
+"""Full-information policies in a store: each block is one round, observed when the losses of all arms are in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.players.player import checked_forecast, refused_loss, use_availabl
 
 
 def losses_by_arm(setup: Setup, given: Any, bounds: tuple[float, float]) -> dict[int, float]:
-    """Losses, given by arm or in the order of the policy's arms, by the numbers of their arms; None is left out."""
+    """Return losses, given by arm or in the policy's order, keyed by arm number. None is left out."""
     known = {setup.names[arm]: arm for arm in setup.active}
     if not isinstance(given, Mapping):
         try:
@@ -40,7 +40,7 @@ def losses_by_arm(setup: Setup, given: Any, bounds: tuple[float, float]) -> dict
 
 
 def look_ahead(setup: Setup, learner: Learner, forecast: Any, down: frozenset[int]) -> None:
-    """Let the policy know, before it draws, what is expected and which arms cannot be played."""
+    """Tell the policy, before it draws, the forecast and which arms are unavailable."""
     state = learner.state
     if forecast is not None:
         use_forecast(state, checked_forecast(setup.policy, state, forecast))
@@ -49,7 +49,7 @@ def look_ahead(setup: Setup, learner: Learner, forecast: Any, down: frozenset[in
 
 
 def learn(setup: Setup, learner: Learner, block: Array, losses: Mapping[int, float]) -> InvalidParameter | None:
-    """Let the policy observe a round; or what is wrong with the losses, and nothing has changed."""
+    """Let the policy observe a round. Return what is wrong with the losses, if anything; then nothing has changed."""
     policy = setup.policy
     learner.block[:] = block
     row = np.array([losses.get(arm, math.nan) for arm in setup.active])
@@ -58,7 +58,7 @@ def learn(setup: Setup, learner: Learner, block: Array, losses: Mapping[int, flo
 
 
 def last_known(setup: Setup, learner: Learner) -> dict[int, float]:
-    """What stands for losses that never came: those of the round before; in the first one the middle of the range."""
+    """Return substitutes for losses that never came: the last round's, or at first the middle of the range."""
     low, unit = setup.policy.units[0], setup.policy.unit
     known = learner.state.known if learner.begun > 1 else np.full(len(setup.active), 0.5)
     losses = np.minimum(low + unit * known, setup.bounds[1]).tolist()

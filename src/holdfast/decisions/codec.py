@@ -1,4 +1,4 @@
-"""Games, states and blocks as JSON, and back: what cannot have been written is refused as damage."""
+"""Games, states and blocks as JSON and back. Reading refuses anything that Holdfast cannot have written."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from holdfast.players.saves import described, named_numbers, policy_of
 from holdfast.policies.policy import Policy
 
 Arm = tuple[str | None, bool, int]
-"""Name, whether it is retired, and the block after which it came back."""
+"""Name, whether it is retired, and the block after which it was re-added."""
 
 
 @contextmanager
 def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[None]:
-    """An error of the store for what no game can have come to; one of the type `passing` stays as it is."""
+    """Turn any error while reading into a store error about damage; let errors of type `passing` through."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
@@ -35,7 +35,7 @@ def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[Non
 
 
 def finite_json(what: str, content: object) -> str:
-    """JSON of finite numbers: a game that cannot be read again is worse than an error."""
+    """Return JSON, refusing NaN and infinity: a game that cannot be read back is worse than an error."""
     try:
         return json.dumps(content, allow_nan=False)
     except ValueError:
@@ -45,7 +45,7 @@ def finite_json(what: str, content: object) -> str:
 
 
 def settings_of(text: str) -> Settings:
-    """The settings that a store describes."""
+    """Return the settings described by a store."""
     settings = Settings.from_plain(json.loads(text))
     seconds, rounds, missing, remember = settings.seconds, settings.rounds, settings.missing, settings.remember
     known = missing in MISSING if isinstance(missing, str) else type(missing) is float and math.isfinite(missing)
@@ -60,7 +60,9 @@ def settings_of(text: str) -> Settings:
 
 
 def policy_from(text: str, given: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Policy:
-    """The policy that a store describes. The user's own, `given`, has what no store can keep: functions, and its class.
+    """Return the policy described by a store.
+
+    The user's own policy, `given`, supplies what no store can keep: functions, and its class.
 
     Without it, user-defined policies that `allow` names are imported.
     """
@@ -74,18 +76,18 @@ def policy_from(text: str, given: Policy | None, allow: Iterable[str | type[Poli
 
 
 def block_text(setup: Setup, values: Sequence[float]) -> str:
-    """What is kept of a block: its numbers by name."""
+    """Return a block's numbers by name, as JSON."""
     return finite_json("a block", dict(zip(setup.block_layout.names, values, strict=True)))
 
 
 def block_numbers(setup: Setup, block: Block) -> dict[str, Any]:
-    """The numbers of a block by name."""
+    """Return a block's numbers by name."""
     with undamaged(f"block {block.number} of game {setup.game.name!r}"):
         return named_numbers(json.loads(block.data), setup.block_layout, 0, "block")
 
 
 def block_values(setup: Setup, block: Block) -> Array:
-    """A block as the policy's kernels take it, by today's arms."""
+    """Return a block as the policy's kernels take it, with the current arm numbers."""
     values = np.zeros(setup.block_layout.n_numbers)
     setup.block_layout.restore(block_numbers(setup, block), values, np.zeros(0))
     if block.arm in setup.active:
@@ -94,7 +96,7 @@ def block_values(setup: Setup, block: Block) -> Array:
 
 
 def _learner_from(content: Any, policy: Policy, begun: int) -> Learner:
-    """Return a policy's numbers from a store, all finite and in their ranges."""
+    """Return a policy's numbers from a store, all finite and within their ranges."""
     numbers = named_numbers(content["numbers"], policy.state_layout, policy.n_arms, "state")
     stream = content["stream"]
     learner = Learner(policy, seed=0)
@@ -105,7 +107,6 @@ def _learner_from(content: Any, policy: Policy, begun: int) -> Learner:
 
 
 def _sums_from(values: Any, count: int) -> list[ArmSums]:
-    """Sums of `count` arms from a store."""
     if not isinstance(values, list) or len(values) != count:
         raise ValueError(f"there must be sums of {count} arms")
     for sums in values:
@@ -119,7 +120,7 @@ def _sums_from(values: Any, count: int) -> list[ArmSums]:
 
 
 def availability_of(text: str, count: int) -> tuple[tuple[tuple[int, float], ...], tuple[int, float] | None]:
-    """Arms that are paused, each with until when, and the one that is pinned."""
+    """Return the paused arms, each with its end, and the pinned arm."""
     content = json.loads(text)
     found = [(int(arm), math.inf if until is None else float(until)) for arm, until in content.get("paused", [])]
     pins = [(int(arm), math.inf if until is None else float(until)) for arm, until in content.get("pin", [])]
@@ -129,7 +130,7 @@ def availability_of(text: str, count: int) -> tuple[tuple[tuple[int, float], ...
 
 
 def availability_text(paused: Sequence[tuple[int, float]], pin: tuple[int, float] | None) -> str:
-    """What `availability_of` reads."""
+    """Return availability as JSON, the inverse of `availability_of`."""
     plain = [
         [(arm, None if until == math.inf else until) for arm, until in some] for some in (paused, [pin] if pin else [])
     ]
@@ -137,7 +138,7 @@ def availability_text(paused: Sequence[tuple[int, float]], pin: tuple[int, float
 
 
 def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Setup:
-    """The setup that a game's row describes; `given` and `allow` as in `policy_from`."""
+    """Return the setup described by a game's row; `given` and `allow` as in `policy_from`."""
     with undamaged(f"the settings of game {game.name!r}", BadSavedState):  # that names a policy to give
         settings = settings_of(game.settings)
         policy = policy_from(game.policy, given, allow)
@@ -171,14 +172,14 @@ def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy
 
 
 def changed_game(setup: Setup, policy: Policy, settings: Settings, arms: list[Arm]) -> Game:
-    """The row of a game with other settings."""
+    """Return a game's row with other settings."""
     for name, _, _ in arms:
         checked_arm("arms", name or "")
     return setup.game._replace(**_texts(policy, settings, arms))
 
 
 def new_game(name: str, policy: Policy, settings: Settings, now: float, uid: str, secret: str) -> Game:
-    """The row of a game that begins: ids of its decisions begin with `uid` and are signed with `secret`."""
+    """Return the row of a new game. Its decision ids start with `uid` and are signed with `secret`."""
     names: list[str | None] = [None] * policy.n_arms if policy.arms is None else list(policy.arms)
     arms = [(None if arm is None else checked_arm("arms", arm), False, 0) for arm in names]
     return Game(
@@ -196,12 +197,12 @@ def _texts(policy: Policy, settings: Settings, arms: list[Arm]) -> dict[str, Any
 
 
 def first_head(game: Game, now: float) -> Head:
-    """The head of a game that begins."""
+    """Return the head of a new game."""
     return Head(revision=1, settings_version=game.settings_version, state_version=new_token(), clock=now)
 
 
 def state_text(setup: Setup, state: State) -> str:
-    """What is kept of a state."""
+    """Return a state as JSON."""
     learner = state.learner
     content = {
         "numbers": setup.state_layout.saved(learner.numbers, learner.vectors),
@@ -212,7 +213,7 @@ def state_text(setup: Setup, state: State) -> str:
 
 
 def state_from(setup: Setup, head: Head, text: str) -> State:
-    """Return the state that a store describes."""
+    """Return the state described by a store."""
     with undamaged(f"the state of game {setup.game.name!r}"):
         content: Any = json.loads(text)
         learner = _learner_from(content, setup.policy, head.drawn)

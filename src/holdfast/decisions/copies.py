@@ -1,4 +1,4 @@
-"""Copies of a store: made while it is in use, and put back so that running processes notice."""
+"""Copies of a store: made while it is in use, and restored so that running processes notice."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from holdfast.errors import BadStore, InvalidParameter, StoreError
 from holdfast.files import reason
 
 GAP = 2**20
-"""Revisions that a restored game is ahead of any that a running process has seen."""
+"""Revisions by which a restored game is ahead of any that a running process has seen."""
 
 BUSY = 60.0
-"""Seconds to wait for others who use the file."""
+"""Seconds to wait for other users of the file."""
 
 
 def backup(url: str, target: str | Path) -> Path:
-    """Copy a store, as it is at one moment, to a new file; games may go on meanwhile.
+    """Copy a store, as of one moment, to a new file. Games may continue meanwhile.
 
     >>> import tempfile
     >>> import holdfast as hf
@@ -50,9 +50,9 @@ def backup(url: str, target: str | Path) -> Path:
 
 
 def restore(source: str | Path, url: str) -> None:
-    """Put a copy in the place of what a store holds. Processes that use the store go on with the copy's games.
+    """Replace a store's contents by a copy. Processes that use the store continue with the copy's games.
 
-    For them it is one transaction with new versions, so that nobody continues from what it remembers. Rounds handed out
+    They see one transaction with new versions, so none continues from a cached state. Rounds handed out
     since the copy was made are handed out again, under the same ids: restart the workers that still hold decisions.
     """
     path, target = Path(source), _file_of(url, "pg_restore")
@@ -75,7 +75,7 @@ def restore(source: str | Path, url: str) -> None:
 
 
 def _renew(connection: sqlite3.Connection, ahead: int) -> None:
-    """Give every game versions that nobody knows."""
+    """Give every game versions that no process has seen."""
     for (game,) in connection.execute("SELECT game FROM holdfast_heads").fetchall():
         settings, state = new_token(), new_token()
         connection.execute(
@@ -105,7 +105,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _check(connection: sqlite3.Connection, shown: str) -> None:
-    """An error unless it is a store of this version."""
+    """Raise an error unless the file is a store of this version."""
     try:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         if not has_tables(shown, tables, connection):
@@ -116,7 +116,7 @@ def _check(connection: sqlite3.Connection, shown: str) -> None:
 
 @contextmanager
 def _draft(path: Path, *, keep: bool = True) -> Iterator[Path]:
-    """A file beside `path`, that only its owner may read; if `keep`, it takes its place at the end."""
+    """Open a file beside `path`, readable by its owner only. If `keep`, it replaces `path` at the end."""
     draft = path.with_name(f".holdfast-{secrets.token_hex(8)}.part")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

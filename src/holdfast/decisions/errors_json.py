@@ -1,4 +1,4 @@
-"""Errors as JSON carries them, and back: what a service sends is what a router would have raised.
+"""Errors as JSON and back: a client raises what the router on the server raised.
 
 >>> from holdfast.errors import AlreadyTold
 >>> sent = json.dumps(error_to_json(AlreadyTold("a-1-0-x", 0.25, 0.5)))
@@ -18,7 +18,7 @@ from holdfast.errors import HoldfastError, SomeRefused
 
 
 def error_to_json(error: HoldfastError) -> dict[str, Any]:
-    """An error as JSON carries it: its kind, its message, and what it is made of."""
+    """Return an error as JSON: its kind, its message and its arguments."""
     kind = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
     content: dict[str, Any] = {"error": kind.__name__, "message": str(error)}
     if isinstance(error, SomeRefused):
@@ -27,7 +27,7 @@ def error_to_json(error: HoldfastError) -> dict[str, Any]:
 
 
 def error_from_json(content: dict[str, Any]) -> HoldfastError:
-    """The error that `error_to_json` wrote."""
+    """Return the error written by `error_to_json`."""
     kind = getattr(errors, str(content.get("error")), None)
     if not (isinstance(kind, type) and issubclass(kind, HoldfastError)):
         return HoldfastError(str(content.get("message")))
@@ -37,7 +37,7 @@ def error_from_json(content: dict[str, Any]) -> HoldfastError:
 
 
 def _plain(value: Any) -> Any:
-    """`value` if JSON can carry it, else what it looks like."""
+    """Return `value` if JSON can carry it, else its repr."""
     try:
         return json.loads(json.dumps(value))
     except (TypeError, ValueError):

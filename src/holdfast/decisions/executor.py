@@ -1,4 +1,4 @@
-"""Calls of one process on one game: those that wait at the same time are made in one transaction (group commit).
+"""Calls of one process on one game. Calls that wait at the same time share a transaction (group commit).
 
 `submit` queues a request and returns a `Call`, the future of its answer. Whoever holds the lock makes all calls that
 are queued, writes them together, and gives each its answer. A failure of the store is the answer to all of them, so
@@ -38,20 +38,20 @@ from holdfast.policies.policy import Policy
 T = TypeVar("T")
 
 MOST_TOGETHER = 256
-"""Calls in one transaction."""
+"""Calls in one transaction at most."""
 
 WAIT = 0.05
-"""Seconds before the first new attempt after a lost connection; twice as many before each further one."""
+"""Seconds before the first retry after a lost connection; doubled for each further one."""
 
 IDLE = 1.0
-"""Seconds after which the thread that makes calls ends if there are none."""
+"""Seconds without calls after which the writer thread ends."""
 
 Look = Callable[[View, Any], Any]
 """Makes an answer of what a rule returned, in the same transaction."""
 
 
 class Call(Future[Any]):
-    """A request that was submitted: the future of its answer."""
+    """A submitted request: the future of its answer."""
 
     def __init__(self, request: Request, now: float, look: Look | None = None) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Call(Future[Any]):
 
 
 def checked_time(clock: Callable[[], float]) -> float:
-    """The time by a clock, if it counts seconds. It is the user's code: it is called before anything is locked."""
+    """Return the clock's time, if it is in seconds. The clock is user code, so it is called before locking."""
     now = clock()
     if type(now) is not float or not isfinite(now):
         now = real_number("clock", now)
@@ -72,7 +72,7 @@ def checked_time(clock: Callable[[], float]) -> float:
 
 
 class Executor:
-    """One game as one process plays it; used by several threads."""
+    """One game as played by one process; shared by its threads."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Executor:
     ) -> None:
         self.store, self.setup, self.clock = store, setup, clock
         self.committed: Callable[[int], None] | None = None
-        """Told how many calls each transaction had."""
+        """Callback with the number of calls of each transaction."""
         self._given, self._retry, self._timeout = given, retry, timeout
         self._lock = RLock()
         self._writer = 0
@@ -96,25 +96,25 @@ class Executor:
         take_part_in_forks(ROUTER, self)
 
     def drop_waiting(self) -> None:
-        """Forget the calls that wait, and the thread that makes them: the parent has both."""
+        """Forget, in a forked child, the queued calls and the writer thread: the parent has both."""
         self._queue.clear()
         self._for_thread, self._has_thread = Condition(), False
 
     def keep_state(self, version: str, state: State) -> None:
-        """This process has just written the state: it need not be read back."""
+        """Cache a state this process has just written, so that it is not read back."""
         self._known = version, state
 
     @property
     def waiting(self) -> int:
-        """Calls that are queued."""
+        """Number of queued calls."""
         return len(self._queue)
 
     # ---- calls that change something
 
     def submit(self, request: Request, look: Look | None = None, *, start: bool = True) -> Call:
-        """Queue a request; the future of its answer. Unless `start`, it is made when others are, or by `write`.
+        """Queue a request and return its call. Unless `start`, it is made together with others, or by `write`.
 
-        With `look`, the answer is what that makes of it in the same transaction.
+        With `look`, the answer is what that returns in the same transaction.
         """
         call = Call(request, checked_time(self.clock), look)
         self._queue.append(call)
@@ -123,7 +123,7 @@ class Executor:
         return call
 
     def execute(self, request: Request, seconds: float | None = None) -> Any:
-        """Return the answer to a request; a refusal is raised. With `seconds`, an error when they have passed."""
+        """Return the answer to a request, or raise its refusal. `seconds` is the deadline."""
         if self._writer == get_ident():
             raise nested(self.store.url)
         call = Call(request, checked_time(self.clock))
@@ -143,7 +143,7 @@ class Executor:
             del call  # it refers to the error, and that to this frame
 
     async def execute_async(self, request: Request, seconds: float | None = None) -> Any:
-        """The same for an event loop, which goes on meanwhile."""
+        """Like `execute`, without blocking the event loop."""
         import asyncio
 
         call = self.submit(request)
@@ -159,13 +159,13 @@ class Executor:
             del call
 
     def _take_back(self, call: Call) -> None:
-        """Cancel a call that nobody waits for any more."""
+        """Cancel a call whose caller has given up."""
         call.cancel()
         with suppress(ValueError, RuntimeError):
             self._queue.remove(call)
 
     def _overdue(self, call: Call, seconds: float | None) -> Any:
-        """Give up a call that took too long; without a deadline only if nobody makes it, for whoever does has one."""
+        """Give up a call that took too long. Without a deadline, only if no thread is making it."""
         if seconds is not None:
             self._take_back(call)
             if call.cancelled():
@@ -180,7 +180,7 @@ class Executor:
         raise StoreError(f"{self.store.url}: {busy}") from None
 
     def start(self) -> None:
-        """Have the queued calls made by a thread."""
+        """Let a thread make the queued calls."""
         with self._for_thread:
             if self._has_thread:
                 self._for_thread.notify()
@@ -197,7 +197,7 @@ class Executor:
             self._write()
 
     def write(self) -> None:
-        """Make the calls that are queued now, in one transaction, when no other thread is at it."""
+        """Make the calls queued now, in one transaction, once no other thread is writing."""
         with self._lock:
             self._writer = get_ident()
             try:
@@ -206,12 +206,12 @@ class Executor:
                 self._writer = 0
 
     def _write(self, mine: Call | None = None) -> None:
-        """Make the calls that are queued; or until `mine` is done, unless another thread is at it already."""
+        """Make the queued calls; or only until `mine` is done, unless another thread is writing."""
         me = get_ident()
         while self._queue and (mine is None or not mine.done()):
             try:
                 if not self._lock.acquire(blocking=mine is None):
-                    return  # whoever has it looks at the queue again
+                    return  # the thread that has it looks at the queue again
                 self._writer = me
                 while self._queue and (mine is None or not mine.done()):
                     self._make_queued(time.monotonic() + self._timeout)
@@ -228,10 +228,10 @@ class Executor:
                         self.start()
 
     def _make_queued(self, deadline: float) -> None:
-        """Make the calls that wait, in one transaction; again while connections are lost, for a while."""
+        """Make the queued calls in one transaction, retrying for a while when connections are lost."""
         batch: list[Call] = []
         while self._queue and len(batch) < MOST_TOGETHER:
-            with suppress(IndexError):  # it was taken back meanwhile
+            with suppress(IndexError):  # it was cancelled meanwhile
                 batch.append(self._queue.popleft())
         left, begun, delay, together = batch, time.monotonic(), WAIT, len(batch)
         try:
@@ -253,7 +253,7 @@ class Executor:
                     answers, these = [error] * len(left), left
                 except Exception as error:
                     if len(these) > 1:
-                        together = 1  # one of them is the reason, and must not spoil the others
+                        together = 1  # one of them is the cause, and must not fail the others
                         continue
                     answers = [error]
                 for call, answer in zip(these, answers, strict=True):
@@ -262,7 +262,7 @@ class Executor:
                     except InvalidStateError:  # it was cancelled
                         continue
                 left = left[len(these) :]
-        except BaseException:  # Ctrl-C: the others' calls are made by whoever comes next
+        except BaseException:  # Ctrl-C: the next caller makes the others' calls
             for call in reversed(batch):
                 if not call.done():
                     call.again = True
@@ -305,7 +305,7 @@ class Executor:
         return answers
 
     def _current(self, transaction: Transaction, seen: int) -> Setup:
-        """The setup as it is by now: somebody may have changed it. A game that is older than one seen is refused."""
+        """Return the current setup, which may have been changed. Refuse a game older than one already seen."""
         revision = transaction.head.revision
         if revision < seen:
             raise BadStore(
@@ -324,7 +324,7 @@ class Executor:
     # ---- looking
 
     def read(self, look: Callable[[Transaction, Setup], T]) -> T:
-        """What `look` finds in the game as it is at one moment."""
+        """Return what `look` finds in the game, as of one moment."""
 
         def read_once() -> T:
             until, seen = time.monotonic() + self._timeout, self._revision
@@ -338,12 +338,12 @@ class Executor:
 
 
 def stored_state(setup: Setup, transaction: Transaction) -> State:
-    """Return what was learnt, from the store."""
+    """Read the state from the store."""
     return state_from(setup, transaction.head, transaction.state_text())
 
 
 def with_retries(work: Callable[[], T], store: Store, retry: float) -> T:
-    """`work`, tried again for `retry` seconds while connections to the store are lost."""
+    """Run `work`, retrying for `retry` seconds while connections to the store are lost."""
     begun, delay = time.monotonic(), WAIT
     while True:
         try:

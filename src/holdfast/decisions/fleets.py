@@ -1,4 +1,4 @@
-"""A fleet as the players of a store, and back."""
+"""Move a fleet's games into a store, and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.policies.policy import Policy
 
 
 def fleet_to_store(fleet: Fleet, url: str | Store, name: Callable[[int], str]) -> None:
-    """Begin a player in a store for each game of a fleet. It goes on where its game stands; totals per arm begin here.
+    """Create a game in a store for each game of a fleet, continuing where it is. Totals per arm start at zero.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _as_player(policy: Policy, one: FleetGame, name: str, now: float) -> NewGame
 
 
 def fleet_from_store(url: str | Store, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:
-    """A fleet that goes on with the games of players in a store: all of one policy, with no decision out.
+    """Return a fleet that continues games of a store: all of one policy, with no decision open.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What became of a game: one row per block, running totals, changes of settings, and the log that `replay` reads."""
+"""The history of a game: one row per block, running totals, changes of settings, and the log that `replay` reads."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from holdfast.files import whole_file
 from holdfast.text import counted
 
 AT_ONCE = 1000
-"""Blocks read, or removed, in one transaction."""
+"""Blocks read or removed in one transaction."""
 
 SUFFIXES = (".csv", ".parquet")
 
 LOG = ("time", "arm", "loss", "probability", "block", "single", "status", "conversation")
-"""Columns of a log."""
+"""Columns of the log."""
 
 MOST_ARMS = 10
-"""Arms that are shown of some totals."""
+"""Arms shown in the repr of totals."""
 
 CHOSEN_BY = {0: "policy", PINNED: "operator", BY_RULE: "rule"}
 
 Round = tuple[float | None, str]
-"""What counted for a round, and why."""
+"""The loss that counted for a round, and its status."""
 
 
 @dataclass(frozen=True)
 class ArmTotals:
-    """One arm so far, blocks that are still open included."""
+    """Totals of one arm so far, including open blocks."""
 
     arm: int | str
     retired: bool
@@ -53,45 +53,44 @@ class ArmTotals:
     rounds: int
     told: int
     missing: int
-    """Rounds of settled blocks whose losses did not come in time."""
+    """Rounds of settled blocks whose losses did not arrive in time."""
     losses: float
-    """Those that came in time."""
+    """Sum of the losses that arrived in time."""
     missing_losses: float
-    """What counted for those that did not."""
+    """Sum of what was counted for the missing losses."""
     mean: float | None
-    """Of all that counted; None before the first."""
+    """Mean of all losses that counted; None before the first."""
     last_used: float | None
-    """When its latest block began."""
+    """Start time of its latest block."""
 
 
 @dataclass(frozen=True, repr=False)
 class Totals:
-    """A game so far. `cost` is what counted as losses plus what the switches cost."""
+    """Totals of a game so far. `cost` is the losses that counted plus the cost of the switches."""
 
     rounds: int
     told: int
     missing: int
-    """Rounds of settled blocks whose losses did not come in time."""
+    """Rounds of settled blocks whose losses did not arrive in time."""
     out: int
-    """Rounds handed out whose losses may still come."""
+    """Rounds handed out whose losses may still arrive."""
     lateness: float
-    """How many rounds late losses are, on average of about the last 1,000."""
+    """Mean lateness of about the last 1,000 losses, in rounds."""
     overdue: int
-    """Open blocks that wait for ever, and longer than ``patience="auto"`` would: their losses may never come."""
+    """Open blocks that wait without limit, and longer than ``patience="auto"`` would."""
     blocks: int
     switches: int
     losses: float
-    """Those that came in time."""
+    """Sum of the losses that arrived in time."""
     missing_losses: float
-    """What counted for those that did not; rounds that were dropped count nothing."""
+    """Sum of what was counted for missing losses; dropped rounds count nothing."""
     switching: float
     cost: float
     arms: tuple[ArmTotals, ...]
     conversations: int = 0
-    """Conversations that go on."""
+    """Open conversations."""
 
     def __repr__(self) -> str:
-        """A line, and one for each arm."""
         parts = {"losses": self.losses, "missing": self.missing_losses, "switching": self.switching}
         cost = " + ".join(f"{name} {value:.6g}" for name, value in parts.items() if value or name == "losses")
         rounds = f"{counted(self.rounds, 'round')} ({self.told} told, {self.out} out, {self.missing} missing)"
@@ -129,28 +128,28 @@ class History:
 
     @property
     def totals(self) -> Totals:
-        """Running totals. They do not depend on how many rows were compacted."""
+        """Running totals, independent of compaction."""
         return self._executor.read(totals_of)
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """Settings that were changed, with time, kind, detail and reason, in order."""
+        """Changes of settings in order, with time, kind, detail and reason."""
         return [change for _, change in self._executor.read(lambda transaction, _: changes_of(transaction))]
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks that have not been compacted, in order."""
+        """Return all blocks that have not been compacted, in order."""
         last = 0
         while found := self._executor.read(partial(_blocks_after, last)):
             yield from found
             last = found[-1].number
 
     def recent(self, limit: int) -> list[Block]:
-        """The last blocks."""
+        """Return the last blocks."""
         return self._executor.read(lambda transaction, _: transaction.blocks("latest", limit))[::-1]
 
     @property
     def frame(self) -> pl.DataFrame:
-        """One row per block. `by` says who chose its arm; `drawn` is what the policy would play, whoever decided."""
+        """One row per block. `by` is who chose its arm, `drawn` what the policy would play."""
         return frame_of(self.blocks(), self._executor.setup.names)
 
     @property
@@ -158,16 +157,16 @@ class History:
         """One row per round handed out: time, arm, loss, probability, block, single, status, conversation.
 
         `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled) or
-        ``missing``, where it is what stands for the loss, and null where the round was dropped; ``open`` while the loss
-        may still come; ``forced`` where an operator chose the arm, ``rule`` where the rule held back did. `arm` is the
+        ``missing``, where it is the substitute, or null where the round was dropped; ``open`` while the loss
+        may still come; ``forced`` where an operator chose the arm, ``rule`` where the operator's rule did. `arm` is the
         one played, `probability` that of playing it. Where single losses are no longer stored, each round of the block
-        has its mean, and `single` is false. `conversation` is true where the round is of a key: between two of those
+        has its mean, and `single` is false. `conversation` is true where the round has a key: between two of those
         there is no switch.
         """
         return pl.concat(self.log_parts())
 
     def log_parts(self) -> Iterator[pl.DataFrame]:
-        """The log in parts, in order; the first is empty."""
+        """Yield the log in parts, in order. The first is empty."""
         setup = self._executor.setup
         arm = pl.Int64 if setup.policy.arms is None else pl.String
         types = (pl.Float64, arm, pl.Float64, pl.Float64, pl.Int64, pl.Boolean, pl.String, pl.Boolean)
@@ -193,9 +192,9 @@ class History:
 
     @property
     def record(self) -> pl.DataFrame:
-        """The losses of all arms, where they were reported: a row per round, a column per arm, as `replay` reads it.
+        """The reported losses of all arms, a row per round and a column per arm, as `replay` reads it.
 
-        Rounds whose losses are no longer kept one by one (`remember`) are not in it.
+        Rounds whose losses are no longer kept one by one (`remember`) are left out.
         """
         names = self._executor.setup.names
         found = self._executor.read(lambda transaction, _: transaction.seen(0, transaction.head.block))
@@ -206,9 +205,9 @@ class History:
         return _with_times(pl.DataFrame({"time": [seen.at for seen in found], **columns}, schema=schema), "time")
 
     def export(self, out: str | Path) -> None:
-        """Write `log` as CSV or parquet; a reader of the file sees the old log or the new one, never a part.
+        """Write `log` as CSV or parquet, atomically: readers see the old file or the new one.
 
-        In CSV an arm whose name a spreadsheet would take for a formula gets an apostrophe in front.
+        In CSV, an arm name that a spreadsheet would take for a formula gets an apostrophe in front.
         """
         from holdfast.results import csv_of
 
@@ -223,7 +222,7 @@ class History:
                 log.write_parquet(file)
 
     def compare(self, confidence: float = 0.95) -> holdback.Saving:
-        """What the policy saves next to the rule held back, with an interval that is valid at any time.
+        """Return what the policy saves against the operator's rule, with an interval valid at any time.
 
         ``print(router.history.compare().words())`` says ``saves 7 % (2 to 12), since 3 March``. A unit is a block, in
         which every round counts, or a conversation, of which the mean counts. It is about the rows that are there,
@@ -248,7 +247,7 @@ class History:
         return replace(found, since=datetime.fromtimestamp(began[0], UTC).date() if units else None)
 
     def compact(self, keep: int) -> int:
-        """Remove the rows of settled blocks but for the last `keep`; totals stay. Returns how many were removed."""
+        """Remove the rows of settled blocks except the last `keep`; totals stay. Return how many were removed."""
         request, removed = Compact(keep, AT_ONCE), 0
         while some := self._executor.execute(request):
             removed += some
@@ -256,7 +255,7 @@ class History:
 
 
 def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool, float, float]]:
-    """When each unit began that is compared, whether it is the rule's, its rounds, and what one of them cost, if final.
+    """Return each compared unit: its start, whether the rule had it, its rounds, and the cost of one, if final.
 
     A switch counts for the policy when its arm is not that of its block before, for the rule when it changes inside a
     block: never one between the two, which neither would pay alone.
@@ -281,7 +280,7 @@ def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool,
 
 
 def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFrame:
-    """One row per block; `names` are those of all arms."""
+    """Return one row per block; `names` are those of all arms."""
 
     def name_of(block: Block) -> int | str:
         if block.arm >= len(names):
@@ -315,8 +314,8 @@ def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFram
 
 
 def _draw(block: Block, names: Sequence[int | str]) -> dict[str, Any]:
-    """What the policy drew for a block, played or not; nothing for one that an operator chose."""
-    if block.forced != BY_RULE or not block.data:  # which a server does not tell
+    """Return what the policy drew for a block, played or not; nothing where an operator chose."""
+    if block.forced != BY_RULE or not block.data:  # a server does not send it
         return {} if block.forced else {"drawn": names[block.arm], "drawn_probability": block.probability}
     with undamaged(f"block {block.number}"):
         content = json.loads(block.data)
@@ -328,7 +327,7 @@ def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:
 
 
 def _rounds_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[Block, list[Round], bool]]:
-    """Blocks with what counted for each round handed out, and whether their losses are stored one by one."""
+    """Yield blocks with what counted for each round, and whether their losses are stored one by one."""
     blocks, head = transaction.blocks("after", last, AT_ONCE), transaction.head
     stored: dict[int, dict[int, Loss]] = {block.number: {} for block in blocks}
     for loss in transaction.losses(blocks[0].number, blocks[-1].number) if blocks else ():
@@ -360,7 +359,7 @@ def _counted(loss: Loss, block: Block) -> Round:
 
 
 def changes_of(transaction: Transaction, after: int = 0, limit: int = MOST_COUNT) -> list[tuple[int, dict[str, Any]]]:
-    """Changes of settings inside a transaction, each with its number; those after a number."""
+    """Return the changes of settings after a number, each with its own, inside a transaction."""
     with undamaged("a change of settings"):
         return [
             (number, {**change._asdict(), "detail": named_as_given(json.loads(change.detail))})
@@ -369,7 +368,7 @@ def changes_of(transaction: Transaction, after: int = 0, limit: int = MOST_COUNT
 
 
 def totals_of(transaction: Transaction, setup: Setup) -> Totals:
-    """Running totals, inside a transaction."""
+    """Return the running totals, inside a transaction."""
     head, unsettled = transaction.head, transaction.blocks("open")
     sums = stored_state(setup, transaction).arms
     by_arm: dict[int, list[tuple[Part, Block]]] = {arm: [] for arm in range(len(setup.names))}
@@ -401,7 +400,7 @@ def totals_of(transaction: Transaction, setup: Setup) -> Totals:
 
 
 def _is_overdue(block: Block, head: Head) -> bool:
-    """Whether no patience ends its waiting; a conversation, or a block with rounds left, does not wait yet."""
+    """Return True if the block waits without limit; an open conversation or unfinished block does not wait yet."""
     goes_on = block.live or (block.number == head.current and head.handed < head.rounds)
     return block.due is None and not goes_on and head.asked - block.first - block.rounds >= long_wait(head)
 
@@ -429,6 +428,6 @@ def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[tuple[Par
 
 
 def _with_times(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Seconds since 1970 as times in UTC, whole microseconds."""
+    """Convert seconds since 1970 to UTC times in whole microseconds."""
     micro = [(pl.col(name) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us", "UTC")) for name in columns]
     return frame.with_columns(micro)

@@ -51,41 +51,41 @@ Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 MIXTURE = 2.0 ** (-0.5 * np.arange(80)) * 0.75
-"""The λ that are mixed, in units of 1/c; each √½ of the one before."""
+"""The λ of the mixture, in units of 1/c; each is √½ times the one before."""
 
 PSI = -np.log1p(-MIXTURE) - MIXTURE
 """ψ(λ) for c = 1."""
 
 OF_THE_LEVEL = 0.2
-"""The part of the error rate that is spent on the level of the rule's cost, of which a saving is a share."""
+"""Part of the error rate spent on the level of the rule's cost, the base of a relative saving."""
 
 
 @dataclass(frozen=True)
 class Saving:
-    """How the cost of a policy compares with that of the rule that was held back, up to now."""
+    """Cost of a policy compared with that of the operator's rule, up to now."""
 
     units: int
-    """Units that count: the first so many."""
+    """Number of units that count, from the first."""
     held_back: int
-    """How many of them were the rule's."""
+    """Number of them that were the rule's."""
     difference: float
-    """Average cost of a unit by the policy less that by the rule: negative where the policy saves."""
+    """Mean cost of a unit under the policy less that under the rule; negative is a saving."""
     low: float
     high: float
-    """The confidence interval of the difference."""
+    """Confidence interval of the difference, from `low` to `high`."""
     share: float
-    """What is saved, as a share of the rule's cost."""
+    """Saving as a share of the rule's cost."""
     share_low: float
     share_high: float
-    """Its confidence interval; infinite while the level of the rule's cost is not known well enough."""
+    """Confidence interval of `share`; infinite while the rule's cost is too uncertain."""
     confidence: float
     since: date | None = None
-    """When the first unit began, where that is known."""
+    """Start of the first unit, if known."""
     open: int = 0
-    """Units that count with all that their costs can be, since these are not final."""
+    """Units without a final cost, counted with their whole possible range."""
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON carries it, with `words`; null for what is not finite."""
+        """Return the values as JSON carries them, with `words`; null for what is not finite."""
         content = {**vars(self), "since": None if self.since is None else self.since.isoformat(), "words": self.words()}
         finite = {
             name: value for name, value in content.items() if not isinstance(value, float) or math.isfinite(value)
@@ -94,7 +94,7 @@ class Saving:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Saving:
-        """The other way."""
+        """Return the saving written by `to_json`."""
         unknown = {"difference": math.nan, "low": -math.inf, "high": math.inf}
         unknown |= {"share": math.nan, "share_low": -math.inf, "share_high": math.inf}
         values = {field.name: content[field.name] for field in fields(cls)}
@@ -104,7 +104,7 @@ class Saving:
         )
 
     def words(self, since: date | None = None) -> str:
-        """In a sentence: ``saves 7 % (2 to 12), since 3 March``.
+        """Return the saving as a phrase: ``saves 7 % (2 to 12), since 3 March``.
 
         >>> Saving(9000, 900, -0.02, -0.03, -0.01, 0.07, 0.02, 0.12, 0.95).words(date(2026, 3, 3))
         'saves 7 % (2 to 12), since 3 March'
@@ -135,7 +135,7 @@ def compare(
     bounds: tuple[float, float] = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Saving:
-    """The policy's cost less that of the rule held back, per unit, with a confidence interval valid at any time.
+    """Return the policy's cost less that of the operator's rule, per unit, with an interval valid at any time.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def compare(
 
 
 class Units:
-    """Units in the order of their assignment, and what their sums can be, whatever those cost that are open.
+    """Units in the order of assignment, and the range of their sums whatever the open ones will cost.
 
     Parameters
     ----------
@@ -214,40 +214,40 @@ class Units:
         self.unknown, self.rule, self.size, self.pi, self.span = unknown, rule, size, pi, span
         usual = [y[~unknown & who].mean() if (~unknown & who).any() else span / 2 for who in (~rule, rule)]
         self.y = np.where(unknown, np.where(rule, usual[1], usual[0]), y)
-        """Costs; where one is not final, the mean of the others, which is as good as any."""
+        """Costs; an open one is given the mean of the others, as good as any value."""
         least, most = np.where(unknown, 0.0, y), np.where(unknown, span, y)
         self.means = [earlier_mean(self.y, who, span / 2, size) for who in (~rule, rule)]
         """m₁ and m₀ of each unit."""
         self.furthest = []
-        """The most that a unit can be from m₁ and from m₀, times its size."""
+        """Largest distance of a unit from m₁ and from m₀, times its size."""
         for who in (~rule, rule):
             lower, upper = (earlier_mean(end, who, span / 2, size) for end in (least, most))
             self.furthest.append(size * np.maximum(most - lower, upper - least))
 
     def difference(self, n: int, error: float) -> tuple[float, float, float]:
-        """Σ D of the first n units, and its interval."""
+        """Return Σ D of the first n units, and its interval."""
         pi, rule = self.pi, self.rule
         slopes = [np.where(rule, 1.0, -pi / (1.0 - pi)), np.where(rule, (1.0 - pi) / pi, -1.0)]
         return self._ends(n, error, np.where(rule, -1.0 / pi, 1.0 / (1.0 - pi)), slopes, self._variances)
 
     def level(self, n: int, error: float) -> tuple[float, float, float]:
-        """The same for what the rule costs above the lowest: m₀, and (Y − m₀)/π more where it is the rule's."""
+        """Like `difference`, for the rule's cost above the lowest: m₀, plus (Y − m₀)/π where it is the rule's."""
         pi, rule = self.pi, self.rule
         slopes = [np.zeros(len(rule)), np.where(rule, 1.0 - 1.0 / pi, 1.0)]
         return self._ends(n, error, np.where(rule, 1.0 / pi, 0.0), slopes, np.where(rule, self._variances, 0.0))
 
     @property
     def _variances(self) -> Numbers:
-        """The most that each unit adds to V."""
+        """Return the most that each unit adds to V."""
         policy, rule = self.furthest
         return np.asarray(np.where(self.rule, rule / self.pi, policy / (1.0 - self.pi)) ** 2)
 
     def _ends(
         self, n: int, error: float, own: Numbers, slopes: list[Numbers], variances: Numbers
     ) -> tuple[float, float, float]:
-        """Σ size·(own·Y + slopes·means) over n units, and its interval, wrong at some time with probability `error`.
+        """Return Σ size·(own·Y + slopes·means) over n units, and its interval at error rate `error`.
 
-        `own` and `slopes` are what the cost of a unit, m₁ and m₀ count in its term.
+        `own` and `slopes` are the coefficients of a unit's own cost, m₁ and m₀ in its term.
         """
         value = self.size * (own * self.y + slopes[0] * self.means[0] + slopes[1] * self.means[1])
         below, above = self._open_part(n, own, slopes)
@@ -257,7 +257,7 @@ class Units:
         return total, total - below - half, total + above + half
 
     def _open_part(self, n: int, own: Numbers, slopes: list[Numbers]) -> tuple[float, float]:
-        """How much lower and higher a sum may become by the costs that are open among n units."""
+        """Return how much lower and higher a sum may become through the open costs among n units."""
         if not self.unknown[:n].any():
             return 0.0, 0.0
         below = above = 0.0
@@ -271,7 +271,7 @@ class Units:
         return below, above
 
     def where_narrow(self, error: float) -> int:
-        """How many units to count: all, or those before one of the open ones, where the interval is narrow."""
+        """Return how many units to count: all, or those before one of the open ones, where the interval is narrow."""
         places, last = np.flatnonzero(self.unknown), len(self.y)
         doubling = [int(places[2**k - 1]) for k in range(len(places).bit_length())]
         candidates = [n for n in {*doubling, last} if n]
@@ -286,14 +286,14 @@ class Units:
 
 
 def earlier_mean(y: Numbers, mine: Flags, first: float, size: Numbers) -> Numbers:
-    """For each unit the mean of the earlier ones that are `mine`, with `first` as one more of size 1."""
+    """Return for each unit the mean of earlier units in `mine`, with `first` as one more of size 1."""
     sizes = np.where(mine, size, 0.0)
     taken = sizes * y
     return np.asarray((first + np.cumsum(taken) - taken) / (1.0 + np.cumsum(sizes) - sizes))
 
 
 def radius(V: ArrayLike, scale: float, error: float, largest: float = 1.0) -> Numbers:
-    """The least u with Σ_k w_k exp(λ_k u − ψ(λ_k) V) ≥ 2/error: |S| stays below it at all times, but for `error`.
+    """Return the least u with Σ_k w_k exp(λ_k u − ψ(λ_k) V) ≥ 2/error, which bounds |S| at all times but for `error`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is stored of a game, and what users get: plain values without behaviour.
+"""The rows of a game and the values users get: plain data without behaviour.
 
     Game       who it is, what it plays and its settings
     Head       the counts that change with each call; its row is the lock of the game
@@ -21,15 +21,15 @@ from typing import NamedTuple
 MOST_COUNT = 2**53
 
 MOST_TIME = 1e11
-"""Seconds since 1970 in the year 5138; a clock beyond it counts milliseconds or nanoseconds."""
+"""Seconds since 1970 in the year 5138; a larger clock value is in milliseconds or nanoseconds."""
 
 
 PINNED, BY_RULE = 1, 2
-"""Who chose the arm of a block, where the policy did not."""
+"""Who chose a block's arm, where the policy did not."""
 
 
 class Decision(NamedTuple):
-    """One round that was handed out. All its fields are plain values that JSON carries.
+    """One round that was handed out. All its fields are plain JSON values.
 
     >>> import holdfast as hf
     >>> hf.open("memory:", "chat", hf.Exp3(arms=["a", "b"]), seed=1).ask().block
@@ -37,24 +37,24 @@ class Decision(NamedTuple):
     """
 
     id: str
-    """Quote it when you report the loss. It names the game and cannot be guessed."""
+    """Unguessable id that names the game; quote it when reporting the loss."""
     arm: int | str
     """The arm to play: its name, or its number from 0."""
     probability: float
-    """With which the arm was drawn, at the beginning of its block: log it."""
+    """Probability with which the arm was drawn, at the start of its block: log it."""
     block: int
-    """The number of the block, from 1. Decisions of one block were drawn together."""
+    """Number of the block, from 1. Decisions of one block were drawn together."""
     asked: float
-    """When it was handed out, in seconds since 1970."""
+    """Time it was handed out, in seconds since 1970."""
 
     @property
     def recorded(self) -> bool:
-        """False for the fallback of an ask that got no decision: its loss cannot be reported."""
+        """False for the fallback of an ask that failed: its loss cannot be reported."""
         return self.block > 0
 
 
 class Receipt(NamedTuple):
-    """The answer to a loss that was reported.
+    """The answer to a reported loss.
 
     >>> Receipt("a-1-0-x", new=True).new
     True
@@ -62,127 +62,127 @@ class Receipt(NamedTuple):
 
     id: str
     new: bool
-    """False when it had been reported before."""
+    """False if it had been reported before."""
 
 
 class Game(NamedTuple):
-    """Who a game is and what it plays; changes with its settings only."""
+    """Identity and settings of a game; rewritten only when its settings change."""
 
     id: int
     name: str
     uid: str
-    """What its decisions' ids begin with."""
+    """Prefix of its decisions' ids."""
     secret: str
-    """What they are signed with."""
+    """Key that signs these ids."""
     created: float
     policy: str
-    """The policy as JSON: settings, and names of those that are functions."""
+    """The policy as JSON: its settings, and the names of those that are functions."""
     arms: str
-    """All arms there ever were, as JSON: a name (null where arms have none), whether it is retired, and the block after
-    which it came back, else 0."""
+    """All arms that ever existed, as JSON.
+
+    Each has its name (null if unnamed), whether it is retired, and the block after which it was re-added, else 0.
+    """
     settings: str
     """Patience, missing and remember as JSON."""
     availability: str
-    """Arms that are paused, and the one that is pinned, with until when, as JSON."""
+    """Paused arms and the pinned one, with their ends, as JSON."""
     settings_version: str
-    """A random token; another one whenever one of these changes."""
+    """Random token, replaced whenever one of these changes."""
 
 
 class Head(NamedTuple):
-    """The counts of one game. The current block is in it, so that handing out its rounds reads nothing else."""
+    """The counts of one game. It includes the current block, so handing out rounds reads nothing else."""
 
     revision: int
-    """Counts the transactions. One that runs backwards tells of a store that was restored."""
+    """Number of transactions. If it runs backwards, the store was restored."""
     settings_version: str
-    """As in `Game`."""
     state_version: str
-    """That of the state: a random token, so that no two states ever share one."""
+    """Random token of the state: no two states ever share one."""
     block: int = 0
-    """Blocks begun, by the policy or an operator."""
+    """Blocks begun, by the policy or by others."""
     drawn: int = 0
-    """Those of the policy."""
+    """Blocks begun by the policy."""
     current: int = 0
-    """The number of the policy's current block."""
+    """Number of the policy's current block."""
     arm: int = -1
-    """The current block's arm; −1 before the first."""
+    """Arm of the current block; −1 before the first."""
     last_arm: int = -1
-    """The arm that was handed out last: another one while that of the block is down, or one is pinned."""
+    """Arm handed out last; not the block's while that is down or another is pinned."""
     rounds: int = 0
     """Rounds of the current block."""
     handed: int = 0
-    """How many of them are handed out."""
+    """Rounds of it that were handed out."""
     probability: float = 0.0
     asked: int = 0
-    """Rounds handed out in all."""
+    """Rounds handed out in total."""
     switches: int = 0
     paid: tuple[float, ...] = ()
-    """Parts of what the switches cost."""
+    """Parts of the exact sum of switching costs."""
     settled: int = 0
     """Blocks settled."""
     forgotten: int = 0
     """Settlement order up to which single losses are deleted."""
     kept: int = 0
-    """Rounds of settled blocks whose losses are still kept one by one."""
+    """Rounds of settled blocks whose single losses are kept."""
     removed: int = 0
     """Blocks whose rows were removed."""
     clock: float = 0.0
-    """The latest time seen: time never runs back."""
+    """Latest time seen; time never runs backwards."""
     heard: int = 0
-    """Losses that came, late ones too."""
+    """Losses received, including late ones."""
     lateness: float = 0.0
-    """How many rounds late losses are: the mean, of which the last 1,000 have most of the weight."""
+    """Mean lateness in rounds, weighted to the last 1,000 losses."""
     next_due: float | None = None
-    """No open block runs out of patience before this."""
+    """Lower bound on when an open block runs out of patience."""
     next_idle: float | None = None
-    """No conversation was idle for too long before this."""
+    """Lower bound on when a conversation has been idle too long."""
 
 
 class Block(NamedTuple):
-    """One block."""
-
     number: int
     key: str | None
-    """Of the conversation that it is; then `rounds` grows with each ask."""
+    """Key of its conversation, if it is one; `rounds` then grows with each ask."""
     arm: int
     rounds: int
     probability: float
     began: float
     bound: float | None
-    """The highest loss, where it was announced with the block."""
+    """Highest loss, if announced with the block."""
     forced: int
-    """1 when an operator chose the arm (`PINNED`), 2 when the rule held back did (`BY_RULE`).
+    """1 if an operator chose the arm (`PINNED`), 2 if the operator's rule did (`BY_RULE`).
 
-    Only a policy that sees the losses of all arms learns from it."""
+    Only a full-information policy learns from it.
+    """
     data: str
-    """The block as the policy wants it back, as JSON; the policy's own draw where the rule decided."""
+    """The block as the policy needs it back, as JSON; under a rule, the policy's own draw."""
     first: int = 0
-    """Rounds that were asked before it began."""
+    """Rounds asked before it began."""
     live: int = 0
-    """1 while a conversation goes on."""
+    """1 while a conversation is open."""
     last: float = 0.0
-    """When a round of a conversation was handed out last."""
+    """Time of a conversation's latest round."""
     played: str = ""
-    """Rounds that were handed out while arms were down, as JSON: first round, count, arm played, its probability."""
+    """Rounds handed out while arms were down, as JSON: first round, count, arm played, its probability."""
     told: int = 0
     losses: tuple[float, ...] = ()
-    """Parts of the sum of the losses reported in time."""
+    """Parts of the exact sum of the losses reported in time."""
     late: int = 0
-    """Losses that came after it was settled."""
+    """Number of losses reported after it was settled."""
     due: float | None = None
-    """When it is settled with what is known: a time, or a number of rounds asked. None while rounds are left."""
+    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left."""
     settled_order: int | None = None
     """Settlement order, from 1; None while it is open."""
     settled_at: float | None = None
     total: float | None = None
-    """The sum of the losses reported in time, rounded once."""
+    """Sum of the losses reported in time, rounded once."""
     stand_in: float | None = None
-    """What counted for each loss that did not come in time; None where all came, or the missing rounds were dropped."""
+    """Substitute for each missing loss; None if none is missing, or missing rounds were dropped."""
     learnt: int = 0
-    """Where a conversation was learnt from before it ended: 1 more than the blocks that were settled by then."""
+    """Settlement order at which the policy learnt early from this conversation (`learn_after`); 0 if it did not."""
 
 
 class HandedOut(NamedTuple):
-    """Rounds of a block, from `first` on, that one call handed out."""
+    """Rounds of a block, starting at `first`, handed out by one call."""
 
     block: int
     first: int
@@ -192,14 +192,12 @@ class HandedOut(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """The loss of one round."""
-
     block: int
     round: int
     loss: float
     at: float
     late: int
-    """1 when the block was settled before."""
+    """1 if the block had been settled."""
 
 
 class Seen(NamedTuple):
@@ -209,22 +207,22 @@ class Seen(NamedTuple):
     round: int
     at: float
     losses: str
-    """As JSON, by the numbers of the arms."""
+    """Losses by arm number, as JSON."""
 
 
 class ChangeMade(NamedTuple):
-    """Settings that were changed."""
+    """A recorded change of settings."""
 
     at: float
     kind: str
     detail: str
-    """As JSON."""
+    """Old and new values, as JSON."""
     reason: str | None
 
 
 @dataclass(slots=True)
 class Events:
-    """What one transaction adds and changes, besides the head and the state."""
+    """Rows that one transaction adds and changes, besides the head and the state."""
 
     begun: dict[int, Block] = field(default_factory=dict)
     changed: dict[int, Block] = field(default_factory=dict)
@@ -237,9 +235,9 @@ class Events:
     """Blocks that are deleted altogether."""
     changes: list[ChangeMade] = field(default_factory=list)
     game: Game | None = None
-    """The game with other settings."""
+    """The game's row with other settings."""
 
 
 def new_token() -> str:
-    """A random version: never one that was there before, whatever copy of a store is restored."""
+    """Return a random version that never recurs, whichever copy of a store is restored."""
     return secrets.token_hex(8)

@@ -1,4 +1,4 @@
-"""What a round came to, as users report it: a loss, a reward, an error, or what was measured."""
+"""The outcome of a round as users report it: a loss, a reward, an error, or measurements."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EXAMPLE = Form("holdfast.Scale(latency=(0.2, 8.0), …)", '{"latency": [0.2, 8.0
 
 
 class Outcome(NamedTuple):
-    """An outcome that is not a loss: it becomes one by what the game says of rewards and measures."""
+    """An outcome that is not a loss; the game's scale converts it."""
 
     reward: float | None
     error: bool
     measures: Mapping[str, float]
 
     def loss(self, setup: Setup, block: Block | None) -> float:
-        """The loss of a round of this block, by the scale that the game has by now."""
+        """Return the loss of a round of this block, by the game's current scale."""
         if self.reward is not None:
             low, high = bounds = setup.bounds_of(block)
             if not low <= self.reward <= high:
@@ -40,12 +40,12 @@ class Outcome(NamedTuple):
 
 
 class AllLosses(NamedTuple):
-    """What all arms lost in the round."""
+    """The losses of all arms in a round."""
 
     losses: Any
 
     def by_arm(self, setup: Setup, block: Block | None, round: int) -> tuple[float, dict[int, float]]:
-        """The loss of the arm that played this round of a block, and those of all arms by number."""
+        """Return the loss of the arm that played this round of a block, and those of all arms by number."""
         found = losses_by_arm(setup, self.losses, setup.bounds_of(block))
         if block is None:
             return 0.0, found
@@ -58,7 +58,7 @@ class AllLosses(NamedTuple):
 def outcome_of(
     loss: Any = None, reward: Any = None, error: Any = False, losses: Any = None, **measures: Any
 ) -> float | Outcome | AllLosses:
-    """A loss, or an outcome that becomes one; an error unless exactly one kind is given."""
+    """Return a loss, or an outcome to be converted. Raise an error unless exactly one kind is given."""
     kinds = {"loss": loss, "losses": losses, "reward": reward}
     given = {name: value for name, value in kinds.items() if value is not None}
     if measures or error is not False:

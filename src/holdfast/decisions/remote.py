@@ -1,4 +1,4 @@
-"""A game that a server keeps (`holdfast serve`): a router whose calls are requests, made by `holdfast_client`."""
+"""A game kept by a server (`holdfast serve`): a router that sends its calls through `holdfast_client`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from holdfast_client.connection import TOKEN, checked_token
 
 @contextmanager
 def as_errors() -> Iterator[None]:
-    """Problems as the errors that the library has raised at the server."""
+    """Raise the server's problems as the library errors that they are."""
     try:
         yield
     except Problem as problem:
@@ -71,7 +71,7 @@ class _AnyIds:
     """Ids that only the server can check."""
 
     def parse(self, text: object) -> tuple[int, int]:
-        """No block and no round; an error for what cannot be an id."""
+        """Return no block and no round. Raise an error for text that cannot be an id."""
         if not isinstance(text, str):
             raise InvalidParameter("id", RULE, text)
         if text.startswith(UNRECORDED):
@@ -82,7 +82,7 @@ class _AnyIds:
 
 
 class RemoteExecutor:
-    """Sends requests to the client of a game. The server's clock counts."""
+    """Sends requests through the client of a game. The server's clock counts."""
 
     def __init__(self, game: Game, view: dict[str, Any], allow: Iterable[str | type[Policy]] = ()) -> None:
         self.game, self.store, self.view, self._allow = game, game.server, view, tuple(allow)
@@ -90,14 +90,14 @@ class RemoteExecutor:
         self._policy: tuple[dict[str, Any], Policy] | None = None
 
     def look(self) -> dict[str, Any]:
-        """The game as it is now."""
+        """Fetch the game's current status."""
         with as_errors():
             self.view = self.game.view()
         return self.view
 
     @property
     def setup(self) -> SimpleNamespace:
-        """What a router wants to know of the game, as of the last call that looked."""
+        """The game's setup for a router, as of the last fetched status."""
         settings, names = self.view["policy"], self.view["names"]
         if self._policy is None or self._policy[0] != settings:
             self._policy = settings, make_policy(_without_count(settings), self._allow)
@@ -113,7 +113,7 @@ class RemoteExecutor:
             return send(self, request, seconds)
 
     async def execute_async(self, request: Request, seconds: float | None = None) -> Any:
-        """The same for an event loop, in a thread."""
+        """Like `execute`, in a thread."""
         return await self.store.in_thread(self.execute, request, seconds)
 
 
@@ -154,14 +154,14 @@ SENT: Mapping[type, Callable[[RemoteExecutor, Any, float | None], Any]] = {
     Change: _change,
     SetAvailability: _set_availability,
 }
-"""How a request is sent."""
+"""How each request is sent."""
 
 
 class RemoteRouter(Router):
-    """A game that a server keeps. `holdfast.open` makes it."""
+    """A game kept by a server. Made by `holdfast.open`."""
 
     def __init__(self, remote: RemoteExecutor) -> None:
-        super().__init__(cast(Executor, remote))  # it has what a router uses
+        super().__init__(cast(Executor, remote))  # it has all that a router uses
         self._remote = remote
 
     def _head(self) -> Head:
@@ -172,7 +172,6 @@ class RemoteRouter(Router):
 
     @property
     def probabilities(self) -> Array:
-        """As `Router.probabilities`."""
         found = self._remote.look()["probabilities"]
         if found is None:
             raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")
@@ -180,7 +179,6 @@ class RemoteRouter(Router):
 
     @property
     def certificate(self) -> float:
-        """As `Router.certificate`."""
         found: float | None = self._remote.look()["certificate"]
         if found is None:
             raise OutOfTurn(f"{self.policy.label} has no certificate: it does not see the losses of all arms")
@@ -188,35 +186,30 @@ class RemoteRouter(Router):
 
     @property
     def open_decisions(self) -> list[Decision]:
-        """Decisions that are open."""
         with as_errors():
             return [Decision(**one) for one in self._remote.game.listed("decisions")]
 
     @property
     def paused(self) -> dict[int | str, float]:
-        """Arms that are paused, and until when."""
         found = self._remote.look()["paused"]
         return {one["arm"]: float("inf") if one["until"] is None else one["until"] for one in found}
 
     @property
     def pinned(self) -> int | str | None:
-        """The arm that is pinned."""
         found: int | str | None = self._remote.look()["pinned"]
         return found
 
     @property
     def holdback(self) -> float:
-        """The share of blocks and conversations that the operator's rule decides."""
         return float(self._remote.look()["holdback"])
 
     @property
     def history(self) -> RemoteHistory:
-        """Blocks and totals so far."""
         return RemoteHistory(self._remote)
 
 
 class RemoteHistory(History):
-    """Blocks and totals of a game that a server keeps."""
+    """Blocks and totals of a game kept by a server."""
 
     def __init__(self, remote: RemoteExecutor) -> None:
         super().__init__(cast(Executor, remote))
@@ -224,46 +217,38 @@ class RemoteHistory(History):
 
     @property
     def totals(self) -> Totals:
-        """Running totals."""
         with as_errors():
             found = self._game.summary()
         return Totals(**{**found, "arms": tuple(ArmTotals(**arm) for arm in found["arms"])})
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """Settings that were changed."""
         with as_errors():
             return list(self._game.listed("changes"))
 
     def compare(self, confidence: float = 0.95) -> Saving:
-        """What the policy saves next to the rule held back."""
         share = checked_confidence(confidence)
         with as_errors():
             return Saving.from_json(self._game.compare(share))
 
     def blocks(self, after: int = 0) -> Iterator[Block]:
-        """All blocks that have not been compacted, in order."""
         names = self._look()["names"]
         with as_errors():
             yield from (_block(one, names) for one in self._game.listed("blocks", after))
 
     def recent(self, limit: int) -> list[Block]:
-        """The last blocks."""
         return list(self.blocks(max(self.totals.blocks - limit, 0)))[-limit:]
 
     @property
     def frame(self) -> pl.DataFrame:
-        """One row per block."""
         return frame_of(self.blocks(), self._look()["names"])
 
     @property
     def log(self) -> pl.DataFrame:
-        """One row per loss that counted."""
         return self._exported("log")
 
     @property
     def record(self) -> pl.DataFrame:
-        """The losses of all arms."""
         return self._exported("record")
 
     def _exported(self, what: str) -> pl.DataFrame:
@@ -271,7 +256,7 @@ class RemoteHistory(History):
             return pl.read_parquet(io.BytesIO(self._game.export(what)))
 
     def log_parts(self) -> Iterator[pl.DataFrame]:
-        """The log, as one part."""
+        """Yield the log, as one part."""
         yield self.log
 
 
@@ -282,7 +267,7 @@ def _block(one: dict[str, Any], names: list[int | str]) -> Block:
 
 
 def _plain(value: Any) -> Any:
-    """Names, numbers and times as JSON carries them."""
+    """Convert names, numbers and times to JSON values."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, timedelta):
@@ -297,7 +282,7 @@ def _plain(value: Any) -> Any:
 
 
 def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:
-    """An outcome as a request has it."""
+    """Return an outcome as request fields."""
     if isinstance(value, AllLosses):
         return {"losses": _plain(value.losses)}
     if not isinstance(value, Outcome):
@@ -308,7 +293,7 @@ def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:
 
 
 def _without_count(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a policy; with named arms their number says nothing more."""
+    """Return a policy's settings without `n_arms` where arms are named: it adds nothing."""
     return {name: value for name, value in settings.items() if name != "n_arms" or "arms" not in settings}
 
 
@@ -323,9 +308,9 @@ def open_remote(
     local: bool,
     allow: Iterable[str | type[Policy]],
 ) -> RemoteRouter:
-    """The game of this name at a server, begun if need be; `settings` are those that were given.
+    """Return the game of this name at a server, begun if need be, with the settings given.
 
-    With `changes` the game goes on with these, and must then have this policy and these settings.
+    With `changes`, the game continues with these, and must then have this policy and these settings.
     """
     game = Game(server, name, local)
     with as_errors():
@@ -344,7 +329,7 @@ def open_remote(
 
 
 def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], changes: Change, seed: object) -> Any:
-    """Begin a game that is not there, and go on with changes."""
+    """Begin the game if there is none, and apply the changes."""
     wanted = _plain(settings) if policy is None else _new_game(policy, settings, seed)
     if policy is not None:
         try:
@@ -356,7 +341,7 @@ def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], cha
 
 
 def _changes(wanted: Change) -> dict[str, Any]:
-    """Changes as a request has them."""
+    """Return changes as request fields."""
     content = {
         "switching_cost": wanted.switching_cost,
         "add_arms": list(wanted.add_arms),
@@ -385,7 +370,7 @@ def _put_policy(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def server_at(url: str, token: str | None, retry: float, timeout: float) -> Server:
-    """The server at this address, for so many seconds of all attempts and of one; its errors show no secret."""
+    """Return the server at this address, with time limits for all attempts and for one. Its errors show no secret."""
     parameter, rule = "token", TOKEN
     try:
         checked = None if token is None else checked_token(token)

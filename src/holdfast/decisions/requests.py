@@ -20,13 +20,13 @@ from holdfast.errors import MOMENT, HoldfastError, InvalidParameter, Words
 from holdfast.policies.policy import Policy
 
 MOST_AT_ONCE = 100_000
-"""Decisions that one call hands out at most."""
+"""Largest number of decisions in one call."""
 
 HELP, METAVAR, LOCAL = "help", "metavar", "local"
-"""Where the metadata of a field has its line of help, what stands for its value in a shell, and that it is not sent."""
+"""Metadata keys of a field: its line of help, its placeholder in a shell, and whether it stays local."""
 
 MOST_DEADLINE = 1e6
-"""Seconds; beyond it, leave the deadline out."""
+"""Longest deadline in seconds; beyond it, leave the deadline out."""
 
 Check = Callable[[str, Any], Any]
 
@@ -34,7 +34,7 @@ Check = Callable[[str, Any], Any]
 def option(
     help: str, check: Check | None = None, *, default: Any = None, metavar: str | None = None, local: bool = False
 ) -> Any:
-    """A field with its line of help and its check. A local one stays with the caller and is not sent."""
+    """Return a field with its line of help and its check. A local one is not sent."""
     named = {HELP: help, METAVAR: metavar, CHECK: check, LOCAL: local or None}
     return field(default=default, metadata={name: value for name, value in named.items() if value is not None})
 
@@ -48,11 +48,11 @@ class Request:
     """A call on a game."""
 
     places: ClassVar[Sequence[tuple[int, int]]] = ()
-    """Blocks and rounds whose rows it needs."""
+    """Blocks and rounds whose rows the request needs."""
 
 
 class Checked(Request):
-    """A request whose fields are checked while it is made, but for those that were left out."""
+    """A request that checks its fields as it is made, except those left out."""
 
     def __post_init__(self) -> None:
         for name, check, default in _checks(type(self)):  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ class Checked(Request):
 
 
 def given(request: Any) -> dict[str, Any]:
-    """The fields that were given and are sent, by name."""
+    """Return the fields that were given and are sent, by name."""
     sent = [one for one in fields(request) if LOCAL not in one.metadata]
     return {one.name: value for one in sent if (value := getattr(request, one.name)) is not one.default}
 
@@ -74,7 +74,7 @@ _KINDS: dict[Any, Kind] = {int: "integer", float: "number", str: "string", datet
 
 
 def options_of(kind: type[Any]) -> dict[str, tuple[Field[Any], Kind]]:
-    """The fields of a request that are sent, by name, each with how it is written."""
+    """Return the fields of a request that are sent, each with its kind."""
     hints = get_type_hints(kind)
     return {one.name: (one, _written(hints[one.name])) for one in fields(kind) if LOCAL not in one.metadata}
 
@@ -123,7 +123,7 @@ def _with_zone(parameter: str, value: Any) -> datetime:
 
 
 def checked_deadline(parameter: str, seconds: Any) -> float:
-    """Seconds that a caller waits."""
+    """Return a deadline in seconds, checked."""
     return real_number(parameter, seconds, above=0, most=MOST_DEADLINE)
 
 
@@ -247,16 +247,16 @@ class Change(Checked):
     add_arms: tuple[str, ...] = option("New arms.", _new_names, default=())
     retire_arms: tuple[str, ...] = option("Arms that shall not be played again.", _new_names, default=())
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """To be changed: as `given_settings` gives them."""
+    """Settings to change, as `given_settings` returns them."""
     policy: Policy | None = None
-    """What the game must play afterwards."""
+    """Policy that the game must have afterwards."""
     compared: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that it must have afterwards."""
+    """Settings that the game must have afterwards."""
     reason: str | None = option("Why; kept in the history.", checked_name)
 
     @property
     def changes_something(self) -> bool:
-        """Whether anything is to be changed."""
+        """True if anything is to be changed."""
         return self.switching_cost is not None or bool(self.add_arms or self.retire_arms or self.settings)
 
 

@@ -1,4 +1,4 @@
-"""The handle on a game in a store: asked and told by anyone, at any time, from any process."""
+"""The router of a game in a store: ask and tell from any process, at any time."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ LOG = logging.getLogger(__name__)
 
 
 Outcomes = Mapping[str, float | Mapping[str, Any]] | Iterable[tuple[str, float | Mapping[str, Any]]]
-"""Losses, or other outcomes, by the ids of their decisions."""
+"""Losses, or other outcomes, by decision id."""
 
 
 def receipts_of(answers: Answers, one: bool) -> Receipt | list[Receipt]:
-    """What the caller of `Router.tell` gets of these answers, or why it was refused."""
+    """Return what the caller of `Router.tell` gets for these answers, or raise why it was refused."""
     refused = [answer for answer in answers if isinstance(answer, HoldfastError)]
     if one and refused:
         raise refused[0]
@@ -73,9 +73,9 @@ def receipts_of(answers: Answers, one: bool) -> Receipt | list[Receipt]:
 
 
 class Router:
-    """A game in a store. `holdfast.open` makes it.
+    """A game in a store. Made by `holdfast.open`.
 
-    Every ask and tell that has returned is in the store, whole. Several routers, in any number of processes, may
+    Every ask and tell that has returned is stored completely. Several routers, in any number of processes, may
     be opened on one game: they see the same block and the same counts. One router may be used by several threads.
 
     >>> import holdfast as hf
@@ -108,12 +108,12 @@ class Router:
 
     @property
     def executor(self) -> Executor:
-        """What makes the calls; a service gives it many at once."""
+        """The executor that makes the calls; a service gives it many at once."""
         return self._executor
 
     @property
     def store(self) -> Store:
-        """Where the game is kept."""
+        """The store that keeps the game."""
         return self._executor.store
 
     @property
@@ -123,7 +123,7 @@ class Router:
 
     @property
     def policy(self) -> Policy:
-        """What is played; its arms are those that can be drawn."""
+        """The policy in play; its arms are those that can be drawn."""
         return self._executor.setup.policy
 
     # ---- the two verbs
@@ -135,7 +135,7 @@ class Router:
     def ask(self, n: int, **options: Unpack[AskOptions]) -> list[Decision]: ...
 
     def ask(self, n: int | None = None, **options: Unpack[AskOptions]) -> Decision | list[Decision]:
-        """Return the next decision, or a list of the next `n`: of this block, then of the next ones.
+        """Return the next decision, or a list of the next `n`: from this block, then from the next ones.
 
         Parameters
         ----------
@@ -160,10 +160,10 @@ class Router:
     async def aask(self, n: int, **options: Unpack[AskOptions]) -> list[Decision]: ...
 
     async def aask(self, n: int | None = None, **options: Unpack[AskOptions]) -> Decision | list[Decision]:
-        """`ask` for an event loop, which goes on meanwhile. Calls that wait at the same time share one transaction.
+        """Like `ask`, without blocking the event loop. Concurrent calls share one transaction.
 
-        A call that is cancelled is not made. If it was being written just then, its rounds are handed out all the same:
-        they are among the `open_decisions`, and the same `request` gets them.
+        A cancelled call is not made. If it was just being written, its rounds are handed out all the same:
+        they are among `open_decisions`, and the same `request` returns them.
         """
         request = self._asking(n, options)
         try:
@@ -173,7 +173,7 @@ class Router:
         return given[0] if n is None else given
 
     def _asking(self, n: int | None, options: AskOptions) -> Ask:
-        """An ask. The store is told of its fallback only if that is not known: another process may have added it."""
+        """Return the request of an ask. The store checks a fallback unknown here: it may just have been added."""
         request, known = Ask(1 if n is None else n, **options), self.policy.arms
         if request.fallback is None:
             return request
@@ -182,7 +182,7 @@ class Router:
         return request if known is not None and request.fallback not in known else replace(request, fallback=None)
 
     def _unrecorded(self, n: int, fallback: int | str | None, failure: HoldfastError) -> list[Decision]:
-        """The answer where the store gave none, or there is none; the failure where there is no fallback."""
+        """Return the fallback as an unrecorded answer, or raise the failure where there is none."""
         if fallback is None:
             raise failure
         arm = _checked_arm("fallback", fallback, self.policy)
@@ -199,25 +199,25 @@ class Router:
     def tell(
         self, id: str | Outcomes, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
     ) -> Receipt | list[Receipt]:
-        """The loss of a decision, at any time and in any order: reported twice, it counts once.
+        """Report the loss of a decision, at any time and in any order. Reported twice, it counts once.
 
-        Another loss than the one recorded, a loss after its block was settled and an id that this game never gave out
+        A loss other than the one recorded, a loss after its block was settled, and an id that this game never gave out
         are errors (`holdfast.errors`).
 
         Parameters
         ----------
         id
-            Of the decision. Or a mapping or pairs of ids and losses: all are taken in one call and in this order. If
+            Id of the decision. Or a mapping or pairs of ids and losses: all are taken in one call, in this order. If
             some are refused the others count, and `SomeRefused` lists the reasons. An outcome that is not a loss is
             then a mapping, such as ``{"latency": 1.3, "price": 0.004}``.
         loss
             In the policy's `units`.
         deadline
-            Seconds after which a `StoreError` is raised. The loss may have been recorded or not: report it again.
+            Seconds after which a `StoreError` is raised. The loss may or may not be recorded: report it again.
         outcome
             Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or what was measured, by the
             names of the game's `Scale`; or ``error=True``; or ``losses=``, those of all arms, by arm or in their order,
-            which a policy that sees all losses needs.
+            which a full-information policy needs.
         """
         request, one = self.telling(id, loss, outcome)
         seconds = None if deadline is None else checked_deadline("deadline", deadline)
@@ -237,7 +237,7 @@ class Router:
     async def atell(
         self, id: str | Outcomes, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
     ) -> Receipt | list[Receipt]:
-        """`tell` for an event loop, which goes on meanwhile. A call that was cancelled can be made again.
+        """Like `tell`, without blocking the event loop. A cancelled call can be repeated.
 
         Parameters
         ----------
@@ -252,9 +252,9 @@ class Router:
         return receipts_of(answers, one)
 
     def telling(self, id: Any, loss: Any = None, outcome: Mapping[str, Any] | None = None) -> tuple[Tell, bool]:
-        """A report of losses as `tell` takes them, and whether it is of one decision.
+        """Return the request of a `tell`, and whether it reports one decision.
 
-        Those that cannot be ids or outcomes are refused in it.
+        Invalid ids and outcomes are refused in it.
 
         Parameters
         ----------
@@ -291,16 +291,16 @@ class Router:
         switching_cost: float | None = None,
         request: str | None = None,
     ) -> None:
-        """What all arms lost in a round without a decision, so that a policy that sees all losses learns from it.
+        """Report the losses of all arms in a round without a decision, for a full-information policy to learn from.
 
-        It moves as if it had been asked. A policy that learns from its own draws cannot use such losses.
+        The policy moves as if it had been asked. One that learns from its own draws cannot use such losses.
 
         Parameters
         ----------
         losses
             By arm, or in the order of the arms.
         at
-            When that was, with its zone; now, if left out. It is kept in the history.
+            Time of the round, with its zone; now, if left out. It is kept in the history.
         switching_cost
             λ of the round, where it is announced.
         request
@@ -309,16 +309,16 @@ class Router:
         self._executor.execute(Observe(losses, at, switching_cost, request))
 
     def end(self, key: str) -> bool:
-        """End a conversation, so that it is learnt from when its losses are in. False if there was none."""
+        """End a conversation, so that it is learnt from once its losses are in. Return False if there was none."""
         ended: bool = self._executor.execute(End(key))
         return ended
 
     def settle(self) -> int:
-        """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
+        """Settle the blocks whose patience has run out, as every ask and tell does. Return how many."""
         settled: int = self._executor.execute(Settle())
         return settled
 
-    # ---- where the game stands
+    # ---- status
 
     @property
     def rounds(self) -> int:
@@ -327,12 +327,12 @@ class Router:
 
     @property
     def switches(self) -> int:
-        """Changes of arm so far; the first play is one."""
+        """Changes of arm so far, including the first play."""
         return self._head().switches
 
     @property
     def hold(self) -> int:
-        """Rounds of the current block that are not handed out yet: so long the arm is certain to stay."""
+        """Rounds of the current block not yet handed out, during which the arm is certain."""
         head = self._head()
         return head.rounds - head.handed
 
@@ -347,7 +347,7 @@ class Router:
 
     @property
     def probabilities(self) -> Array:
-        """The distribution the current arm was drawn from; between blocks, the one the next will be drawn from.
+        """Distribution of the current arm; between blocks, of the next one.
 
         One number for each arm of `policy`.
         """
@@ -355,27 +355,27 @@ class Router:
 
     @property
     def certificate(self) -> float:
-        """Bound on what a policy with full information has cost more than its best expert: `FullInformationPlayer`."""
+        """Bound on the excess cost over the best expert, as in `FullInformationPlayer`."""
         return self._executor.read(certificate_of)
 
     @property
     def open_decisions(self) -> list[Decision]:
-        """Decisions that are open: handed out, without a loss, in blocks that are not settled."""
+        """Open decisions: handed out, without a loss, in blocks that are not settled."""
         return self._executor.read(open_decisions_of)
 
     @property
     def paused(self) -> dict[int | str, float]:
-        """Arms that are paused, and until when in seconds since 1970; infinite until they are resumed."""
+        """Paused arms with their ends in seconds since 1970; infinite until resumed."""
         return self._executor.read(partial(paused, now=checked_time(self._executor.clock)))
 
     @property
     def pinned(self) -> int | str | None:
-        """The arm that an operator has pinned."""
+        """The arm pinned by an operator."""
         return self._executor.read(partial(pinned, now=checked_time(self._executor.clock)))
 
     @property
     def holdback(self) -> float:
-        """The share of blocks and conversations that the operator's rule decides."""
+        """Share of blocks and conversations decided by the operator's rule."""
         return self._executor.read(lambda _, setup: setup.settings.holdback)
 
     @property
@@ -401,22 +401,22 @@ class Router:
         shadow: bool | None = None,
         reason: str | None = None,
     ) -> None:
-        """Continue with other settings, in all processes, from the next block on; a no-op if nothing differs.
+        """Continue with other settings, in all processes, from the next block on. Does nothing if nothing differs.
 
         Parameters
         ----------
         switching_cost
             Another λ.
         add_arms
-            Names of new arms. Each begins as `Policy.carried_over` says of its policy.
+            Names of new arms. Each starts as its policy's `carried_over` says.
         retire_arms
-            Arms that are never drawn again. The current block of such an arm ends with the rounds handed out, its
-            losses still count in the history. Added again, it begins as a new arm does.
+            Arms that are never drawn again. The current block of such an arm ends with the rounds handed out; its
+            losses still count in the history. If added again, it starts as a new arm.
         patience, missing, remember, scale, key_life, learn_after, holdback, shadow
-            As in `holdfast.open`. With another scale, losses before and after do not mean the same: a new game is
+            As in `holdfast.open`. With another scale, losses before and after are not comparable: a new game is
             often better.
         reason
-            Why; it is kept in the history.
+            Kept in the history.
         """
         settings = given_settings(
             patience=patience,
@@ -431,42 +431,43 @@ class Router:
         self.apply(Change(switching_cost, add_arms, retire_arms, settings, reason=reason))  # type: ignore[arg-type]
 
     def apply(self, wanted: Change) -> None:
-        """Make a change, unless the game would then differ from what is wanted."""
+        """Make a change, unless the result would differ from what is wanted."""
         self._executor.execute(wanted)
 
     def pause(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
-        """Do not hand out an arm, in any process, from now on: in the middle of a block, too.
+        """Stop handing out an arm, in all processes, even in the middle of a block.
 
         Parameters
         ----------
         arm
-            One that is down. While it is the block's arm, the most likely other one is played.
+            The arm. While it is the block's arm, the most likely other one is played.
         until
-            When it will be back: a time with its zone, or how long it takes; without it, until `resume`.
+            When it resumes: a time with its zone, or a duration; if left out, when `resume` is called.
         reason
-            Why; it is kept in the history.
+            Kept in the history.
         """
         self._executor.execute(SetAvailability("pause", arm, until, reason))
 
     def resume(self, arm: int | str, reason: str | None = None) -> None:
-        """Hand out an arm again that was paused."""
+        """Hand out a paused arm again."""
         self._executor.execute(SetAvailability("resume", arm, reason=reason))
 
     def pin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
         """Hand out this arm only, in all processes. These rounds are recorded as forced.
 
-        A policy learns from them only if it sees the losses of all arms.
+        Only a full-information policy learns from them.
 
-        The policy's block goes on afterwards. While the pinned arm is paused or not available, it is played as ever.
+        The policy's block continues afterwards. While the pinned arm is paused or unavailable, the policy plays as
+        usual.
 
         Parameters
         ----------
         arm
-            The operator's choice.
+            The arm to play.
         until
-            As in `pause`; without it, until `unpin`.
+            As in `pause`; if left out, until `unpin`.
         reason
-            Why; it is kept in the history.
+            Kept in the history.
         """
         self._executor.execute(SetAvailability("pin", arm, until, reason))
 
@@ -475,11 +476,11 @@ class Router:
         self._executor.execute(SetAvailability("unpin", reason=reason))
 
     def close(self) -> None:
-        """Close the store's files and connections; other routers that share them open them again."""
+        """Close the store's files and connections. Other routers that share them reopen them."""
         self.store.close()
 
     async def aclose(self) -> None:
-        """`close` for an event loop."""
+        """Like `close`, without blocking the event loop."""
         import asyncio
 
         await asyncio.to_thread(self.close)
@@ -504,19 +505,19 @@ def _checked_arm(parameter: str, arm: object, policy: Policy) -> int | str:
 
 
 def paused(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[int | str, float]:
-    """As `Router.paused`, inside a transaction; by the latest time that was seen."""
+    """Return `Router.paused` inside a transaction, as of the latest time seen."""
     clock = max(transaction.head.clock, now)
     return {setup.names[arm]: until for arm, until in setup.paused if until > clock}
 
 
 def pinned(transaction: Transaction, setup: Setup, now: float = -inf) -> int | str | None:
-    """As `Router.pinned`, inside a transaction; by the latest time that was seen."""
+    """Return `Router.pinned` inside a transaction, as of the latest time seen."""
     pin = setup.pin
     return None if pin is None or pin[1] <= max(transaction.head.clock, now) else setup.names[pin[0]]
 
 
 def certificate_of(transaction: Transaction, setup: Setup) -> float:
-    """As `Router.certificate`, inside a transaction."""
+    """Return `Router.certificate` inside a transaction."""
     policy = setup.policy
     if not policy.full_information:
         raise OutOfTurn(f"{policy.label} has no certificate: it does not see the losses of all arms")
@@ -525,7 +526,7 @@ def certificate_of(transaction: Transaction, setup: Setup) -> float:
 
 
 def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
-    """As `Router.probabilities`, inside a transaction."""
+    """Return `Router.probabilities` inside a transaction."""
     head, learner = transaction.head, stored_state(setup, transaction).learner
     current = transaction.blocks("number", head.current)
     waiting = setup.policy.waits_for_losses and any(block.settled_order is None for block in current)
@@ -536,7 +537,7 @@ def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
 
 
 def next_probabilities(transaction: Transaction, setup: Setup) -> Array:
-    """The distribution that the next block, or conversation, will be drawn from by what is known now."""
+    """Return the distribution of the next block or conversation, by what is known now."""
     if setup.policy.announces is not None:
         raise OutOfTurn(f"the probabilities of the next block depend on its {setup.policy.announces}")
     learner = stored_state(setup, transaction).learner
@@ -545,13 +546,13 @@ def next_probabilities(transaction: Transaction, setup: Setup) -> Array:
 
 
 FIRST = 0, -1
-"""Before the first block and its first round."""
+"""Position before the first round of the first block."""
 
 
 def open_decisions_of(
     transaction: Transaction, setup: Setup, after: tuple[int, int] = FIRST, limit: int | None = None
 ) -> list[Decision]:
-    """As `Router.open_decisions`, inside a transaction: at most `limit` of them, after this block and round."""
+    """Return at most `limit` open decisions after this block and round, inside a transaction."""
     found: list[Decision] = []
     blocks = [block for block in transaction.blocks("open") if block.number >= after[0]]
     together = len(blocks) if limit is None else limit
@@ -606,52 +607,53 @@ def open(
     local: bool = False,
     allow: Iterable[str | type[Policy]] = (),
 ) -> Router:
-    """The game called `name` in the store at `url`: begun with `policy` if there is none yet, else continued.
+    """Open the game `name` in the store at `url`: begin it with `policy` if it does not exist, else continue it.
 
     Parameters
     ----------
     url
-        ``memory:`` (gone with this process), ``sqlite:///file``, ``postgresql://…``, a store, or ``http://host:port``
+        ``memory:`` (lost with this process), ``sqlite:///file``, ``postgresql://…``, a store, or ``http://host:port``
         of a `holdfast serve`: its clock counts then, and `change_switching_cost` and its like are `Router.change`.
     name
         1 to 200 printable characters.
     policy
-        What to play. It may be left out where the game exists; if given, it must be what the game plays.
+        The policy. It may be left out if the game exists; if given, it must be the game's policy.
     seed
-        Of a game that begins: as in `Policy.player`.
+        Seed of a new game, as in `Policy.player`.
     patience
-        How long to wait for losses after the call that handed out the last round of a block: a timedelta, so many
+        How long to wait for losses after the call that handed out the last round of a block: a timedelta, a number of
         further rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are
         asked for at once, 50 at least) or ``"forever"``. Policies that wait for their losses take a timedelta; else
-        they wait for ever.
+        they wait without limit.
     missing
-        What stands for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
+        What counts for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
         are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are
         ignored).
     remember
-        Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one: 100,000.
+        Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one;
+        100,000 by default.
     scale
         How latency, price and the like become a loss, so that they can be reported as they were measured:
         ``router.tell(id, latency=1.3, price=0.004)``.
     key_life
-        How long a conversation (`Router.ask` with a key) may be idle before it has ended: an hour.
+        How long a conversation (`Router.ask` with a key) may be idle before it ends; an hour by default.
     learn_after
-        Rounds after which a conversation that goes on is learnt from, once their losses are in; by default when it has
-        ended. It is then judged by these rounds alone, and heard of earlier.
+        Rounds after which an open conversation is learnt from, once their losses are in; by default when it has
+        ended. It is then judged by these rounds alone, and earlier.
     holdback
-        The share of blocks and conversations that are left to your own rule, such as 0.1, so that the two can be
-        compared (`History.compare`). Say what it chooses in each ``ask(rule=arm)``. Nothing is learnt from these.
+        Share of blocks and conversations left to your own rule, such as 0.1, so that the two can be
+        compared (`History.compare`). Pass the rule's choice to each ``ask(rule=arm)``. Nothing is learnt from these.
     shadow
-        True: your rule decides all, and what the policy would draw is recorded. It learns only if it
+        If True, your rule decides everything, and what the policy would draw is recorded. It learns only if it
         sees the losses of all arms.
     change_switching_cost, add_arms, retire_arms
-        Continue with these changes, as `Router.change` does. A policy that is given must be the one after them.
+        Changes to continue with, as in `Router.change`. A given policy must be the one after them.
     clock
         Seconds since 1970.
     retry
-        Seconds during which a lost connection is tried again.
+        Seconds during which a lost connection is retried.
     timeout
-        Seconds that a call waits for others who use the same game, file or connections.
+        Seconds that a call waits for other users of the same game, file or connections.
     token
         For a server: what `holdfast token make` printed.
     local
@@ -726,16 +728,16 @@ def open(
 def open_many(
     url: str | Store, games: Mapping[str, Policy | Mapping[str, Any] | None], **options: Any
 ) -> dict[str, Router]:
-    """Several games in one store, as classes of traffic are: each learns for itself. A router for each name.
+    """Open several games in one store, such as classes of traffic. Return a router for each name.
 
     Parameters
     ----------
     url
         The store, as in `open`.
     games
-        For each name a policy, or options of `open` with ``"policy"`` among them, or None for a game that exists.
+        For each name, a policy, or options of `open` including ``"policy"``, or None for a game that exists.
     options
-        Options of `open` for all games; a game's own go before them. A seed belongs to one game.
+        Options of `open` for all games; a game's own take precedence. A seed belongs to one game.
 
     Examples
     --------
@@ -755,7 +757,7 @@ def open_many(
 
 
 def _found(store: Store, name: str, fresh: NewGame | None, deadline: float) -> Game:
-    """The game of this name, begun if need be."""
+    """Return the game of this name, begun if need be."""
     game = store.find(name, deadline)
     if game is None:
         if fresh is None:
@@ -765,20 +767,20 @@ def _found(store: Store, name: str, fresh: NewGame | None, deadline: float) -> G
 
 
 def fresh_game(name: str, policy: Policy, settings: Settings, learner: Learner, now: float) -> tuple[NewGame, State]:
-    """All rows of a game that begins, and what they say it has learnt."""
+    """Return all rows of a new game, and its state."""
     game = new_game(name, policy, settings, now, secrets.token_hex(6), secrets.token_hex(16))
     state = State(learner, [ArmSums() for _ in range(policy.n_arms)])
     return NewGame(game, first_head(game, now), state_text(setup_of(game, policy), state)), state
 
 
-# Where a game stands, in words: who chose the arm, and for how long it stays.
+# A game's status in words: who chose the arm, and for how long it stays.
 
 SHOWN = 5
-"""Arms whose probabilities are said; the others are said together."""
+"""Arms whose probabilities are listed; the others are summed up."""
 
 
 def why(transaction: Transaction, setup: Setup, now: float = -math.inf) -> str:
-    """Why this arm now, and until when; by the latest time that was seen."""
+    """Explain the current arm and how long it stays, as of the latest time seen."""
     head = transaction.head
     block = transaction.blocks("number", head.current) if setup.settings.holdback else []
     said, others = why_block(head, setup, block[0] if block else None, now), why_conversations(transaction, setup)
@@ -789,7 +791,7 @@ def why(transaction: Transaction, setup: Setup, now: float = -math.inf) -> str:
 
 
 def why_block(head: Head, setup: Setup, block: Block | None = None, now: float = -math.inf) -> str:
-    """Why the arm of the current block. The block itself is needed only where a rule may have decided."""
+    """Explain the arm of the current block. The block itself is needed only where a rule may have decided."""
     now = max(head.clock, now)
     if setup.pin is not None and setup.pin[1] > now:
         return f"An operator has pinned {setup.names[setup.pin[0]]}: it is handed out, and not learnt from."
@@ -809,7 +811,7 @@ def why_block(head: Head, setup: Setup, block: Block | None = None, now: float =
 
 
 def why_conversation(setup: Setup, block: Block, played: int | str) -> str:
-    """Why a conversation was handed the arm `played`."""
+    """Explain why a conversation was handed the arm `played`."""
     name = setup.name_of(block.arm)
     chosen = f"Conversation {block.key} drew {name} with probability {block.probability:.3g}"
     if block.forced == BY_RULE:
@@ -820,7 +822,7 @@ def why_conversation(setup: Setup, block: Block, played: int | str) -> str:
 
 
 def why_conversations(transaction: Transaction, setup: Setup) -> str | None:
-    """How many conversations are open, and what the next one draws; None where there are none."""
+    """Describe the open conversations and the next one's draw; return None if there are none."""
     head, live = transaction.head, transaction.live()
     only = head.current == 0 and head.drawn > 0  # then all that the policy drew are conversations
     if not live and not only:

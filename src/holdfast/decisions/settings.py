@@ -1,4 +1,4 @@
-"""Settings of a game: how long it waits for losses, what stands for a missing one, how many are kept, its scale."""
+"""Settings of a game: patience, substitutes for missing losses, how many losses are kept, its scale."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
 
 REMEMBER = 100_000
-"""Rounds of settled blocks whose losses are kept one by one, by default."""
+"""Default number of rounds of settled blocks whose losses are kept one by one."""
 
 KEY_LIFE = 3600.0
-"""Seconds."""
+"""Default idle time of a conversation in seconds."""
 
 MOST_PATIENCE = timedelta(days=36_500)
 
@@ -49,63 +49,65 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 AUTO, FOREVER = "auto", "forever"
 
 LEAST_PATIENCE, TIMES, WINDOW = 50.0, 3.0, 1000
-"""``"auto"``: so many times the mean lateness of about the last `WINDOW` losses, and the rounds that are asked for at
-once, and so many rounds at least.
+"""``"auto"``: `TIMES` the mean lateness of about the last `WINDOW` losses, or the rounds asked at once.
 
-docs/availability.md has what was measured."""
+At least `LEAST_PATIENCE` rounds.
+
+docs/availability.md has the measurements.
+"""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a game waits for losses, checked.
+    """Checked settings of a game.
 
     >>> Settings(seconds=60.0).due(clock=1000.0, asked=5)
     1060.0
     """
 
     seconds: float | None = None
-    """Patience in time."""
+    """Patience as a time."""
     rounds: int | None = None
     """Patience in rounds."""
     forever: bool = False
-    """Whether it waits for ever; else, without `seconds` and `rounds`, patience follows the lateness seen."""
+    """True to wait without limit; otherwise, without `seconds` and `rounds`, patience follows lateness."""
     missing: str | float = "mean"
     remember: int = REMEMBER
     scale: Scale | None = None
-    """How what is measured becomes a loss."""
+    """Conversion of measurements to a loss."""
     key_life: float = KEY_LIFE
-    """Seconds after which a conversation that is idle has ended."""
+    """Idle seconds after which a conversation ends."""
     learn_after: int | None = None
-    """Rounds after which a conversation that goes on is learnt from; None: when it has ended."""
+    """Rounds after which an open conversation is learnt from; None: at its end."""
     holdback: float = 0.0
-    """The share of blocks and conversations that the operator's rule decides."""
+    """Share of blocks and conversations decided by the operator's rule."""
     held_since: int = 0
-    """The block after which they can be compared: before it, holdback, costs or scale were others, or rows are gone."""
+    """Block after which blocks are comparable: since then, holdback, costs and scale are unchanged and rows kept."""
 
     @property
     def patience(self) -> timedelta | int | str:
-        """As it was given."""
+        """Patience as it was given."""
         if self.seconds is not None:
             return timedelta(seconds=self.seconds)
         return self.rounds or (FOREVER if self.forever else AUTO)
 
     @property
     def written(self) -> int | str:
-        """The same as requests write it: 50, ``3600.0s``, ``auto`` or ``forever``."""
+        """Patience as requests write it: 50, ``3600.0s``, ``auto`` or ``forever``."""
         patience = self.patience
         return f"{patience.total_seconds()!r}s" if isinstance(patience, timedelta) else patience
 
     def waits_in(self, policy: Policy) -> str | None:
-        """What patience is counted in: ``seconds`` or ``rounds``; None where it is for ever.
+        """Unit of patience, ``seconds`` or ``rounds``; None if it is unlimited.
 
-        A policy that waits for its losses asks for no rounds meanwhile, so that none can be counted.
+        While a policy waits for its losses no rounds are asked, so none can be counted.
         """
         if self.seconds is not None:
             return "seconds"
         return None if self.forever or policy.waits_for_losses else "rounds"
 
     def changed(self, policy: Policy, given: Mapping[str, Any]) -> Settings:
-        """These settings with some replaced; an error for an invalid one."""
+        """Return these settings with some replaced. Raise an error for an invalid one."""
         changes: dict[str, Any] = {}
         if "patience" in given:
             changes |= _checked_patience(given["patience"])
@@ -132,38 +134,38 @@ class Settings:
         return settings
 
     def due(self, clock: float, asked: int) -> float | None:
-        """When a block runs out of patience whose last round was handed out by the call that ends now.
+        """Return when a block runs out of patience if this call handed out its last round.
 
-        A patience that follows the lateness seen is added when it is looked at: `mark`.
+        A patience that follows lateness is added when the block is checked: `mark`.
         """
         if self.seconds is not None:
             return clock + self.seconds
         return None if self.forever else float(asked + (self.rounds or 0))
 
     def mark(self, clock: float, head: Head, asked: int) -> float:
-        """Now, as `due` counts, when so many rounds are asked for at once."""
+        """Return the present, as `due` counts, when `asked` rounds are asked for at once."""
         if self.seconds is not None:
             return clock
         return head.asked - (max(long_wait(head), TIMES * asked) if self.rounds is None else 0.0)
 
     def plain(self) -> dict[str, Any]:
-        """As values that JSON carries."""
+        """Return the settings as JSON values."""
         return {**vars(self), "scale": None if self.scale is None else self.scale.settings()}
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> Settings:
-        """From what `plain` gave; a store from before there were scales has none."""
+        """Return the settings written by `plain`; those of stores older than scales have none."""
         scale = content.get("scale")
         return cls(**{**content, "scale": None if scale is None else Scale.from_settings(scale)})
 
 
 def long_wait(head: Head) -> float:
-    """Rounds after which a loss that has not come is not to be expected, by the lateness seen."""
+    """Return the rounds after which a missing loss is no longer expected, by the lateness seen."""
     return max(LEAST_PATIENCE, TIMES * head.lateness) if head.heard else math.inf
 
 
 def given_settings(*, shadow: object = None, **named: object) -> dict[str, Any]:
-    """Those that were given; a shadow is all of the traffic held back."""
+    """Return the settings that were given; a shadow is a holdback of 1."""
     given = {name: value for name, value in named.items() if value is not None}
     if shadow is None:
         return given
@@ -173,7 +175,7 @@ def given_settings(*, shadow: object = None, **named: object) -> dict[str, Any]:
 
 
 def named_as_given(detail: Mapping[str, Any]) -> dict[str, Any]:
-    """What a change was and is, by the names that users give: of three fields patience is made.
+    """Return old and new values under the names users give: three fields become `patience`.
 
     >>> named_as_given({"seconds": [None, 60.0], "rounds": [50, None], "missing": ["mean", 1.0]})
     {'patience': [50, '60.0s'], 'missing': ['mean', 1.0]}
@@ -186,7 +188,7 @@ def named_as_given(detail: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def written_patience(text: str) -> int | timedelta | str:
-    """A patience as commands and requests write it.
+    """Parse a patience as written in commands and requests.
 
     >>> written_patience("50"), written_patience("1.5h"), written_patience("auto")
     (50, datetime.timedelta(seconds=5400), 'auto')
@@ -201,7 +203,7 @@ def written_patience(text: str) -> int | timedelta | str:
 
 
 def written_time(parameter: str, text: str) -> timedelta | datetime:
-    """A time as commands and requests write it: how long, or when.
+    """Parse a duration or a time as written in commands and requests.
 
     >>> written_time("until", "10m"), written_time("until", "2026-03-01T12:00:00+00:00").year
     (datetime.timedelta(seconds=600), 2026)
@@ -214,7 +216,7 @@ def written_time(parameter: str, text: str) -> timedelta | datetime:
 
 
 def _length(text: str) -> timedelta:
-    """A length of time, such as 1.5h; a ValueError for what is none."""
+    """Parse a duration such as 1.5h, or raise a ValueError."""
     if not re.fullmatch(r"[0-9.]+[smhd]", text):
         raise ValueError(text)
     return timedelta(**{UNITS[text[-1]]: float(text[:-1])})
@@ -271,7 +273,7 @@ def _checked_holdback(holdback: object, policy: Policy) -> float:
 
 
 def stand_in_for(missing: str | float, parts: Sequence[float], told: int, usual: float) -> float | None:
-    """What counts for each loss of a block that did not come; None where its round is left out.
+    """Return the substitute for each missing loss of a block; None if its round is dropped.
 
     `parts` add up to the `told` losses that came; `usual` is the mean of the arm so far, for a block without any.
     """
@@ -287,47 +289,47 @@ def stand_in_for(missing: str | float, parts: Sequence[float], told: int, usual:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a game plays and how, as its row says."""
+    """Policy and settings of a game, as its row says."""
 
     game: Game
     policy: Policy
     settings: Settings
     names: tuple[int | str, ...]
-    """All arms there ever were."""
+    """All arms that ever existed."""
     active: tuple[int, ...]
-    """Those that are not retired; the policy's arm i is `active[i]`."""
+    """Arms that are not retired; the policy's arm i is `active[i]`."""
     since: tuple[int, ...]
-    """For each arm, the block after which it came back: earlier ones are not learnt from."""
+    """For each arm, the block after which it was re-added; earlier ones are not learnt from."""
     paused: tuple[tuple[int, float], ...]
-    """Arms that are down, and until when."""
+    """Paused arms with their ends."""
     pin: tuple[int, float] | None
-    """The arm that an operator wants, and until when."""
+    """The pinned arm and its end."""
     ids: Ids
     bounds: tuple[float, float]
-    """The range of a loss, unless another one is announced with a block."""
+    """Range of a loss, unless announced with a block."""
     announces: str | None
-    """What the policy is told at the beginning of a block."""
+    """Announcement the policy needs at the start of a block."""
     sees_all: bool
-    """Whether the policy is told the losses of all arms."""
+    """True for a full-information policy."""
     has_patience: bool
-    """Whether blocks are settled without losses that do not come."""
+    """True if blocks are settled without losses that do not come."""
     follows_lateness: bool
-    """Whether patience depends on the lateness seen."""
+    """True if patience depends on the lateness seen."""
     state_layout: Layout
     block_layout: Layout
 
     def name_of(self, arm: int) -> int | str:
-        """The name of an arm, or its number where arms have none."""
+        """Return an arm's name, or its number where arms have none."""
         if not 0 <= arm < len(self.names):
             raise BadStore(f"the store is damaged: game {self.game.name!r} has no arm {arm}")
         return self.names[arm]
 
     def bounds_of(self, block: Block | None) -> tuple[float, float]:
-        """The range of its losses; of a block that is not known, that of the game."""
+        """Return the range of a block's losses; for an unknown block, that of the game."""
         return self.bounds if block is None or block.bound is None else (0.0, block.bound)
 
     def decisions(self, block: Block, rounds: range, at: float) -> list[Decision]:
-        """Rounds of a block that were handed out together."""
+        """Return the decisions for rounds of a block handed out together."""
         name, probability, id_of, number = self.name_of(block.arm), block.probability, self.ids.id_of, block.number
         if not block.played:
             return [Decision(id_of(number, round), name, probability, number, at) for round in rounds]
@@ -335,11 +337,11 @@ class Setup:
         return [Decision(id_of(number, r), self.name_of(by[r][0]), by[r][1], number, at) for r in rounds]
 
     def due(self, clock: float, asked: int) -> float | None:
-        """When a block runs out of patience whose last round was handed out by the call that ends now."""
+        """Return when a block runs out of patience if this call handed out its last round."""
         return self.settings.due(clock, asked) if self.has_patience else None
 
     def arm_of(self, parameter: str, name: object) -> int:
-        """The number of an arm that can be drawn; an error if there is none of this name."""
+        """Return the number of an arm that can be drawn. Raise an error if there is none of this name."""
         known = {self.names[arm]: arm for arm in self.active}
         if name not in list(known):  # whatever it is
             rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
@@ -347,7 +349,7 @@ class Setup:
         return known[name]
 
     def down(self, clock: float, available: Collection[int | str] | None) -> frozenset[int]:
-        """The policy's arms that cannot be played now; an error if none is left."""
+        """Return the policy's arms that are unavailable now. Raise an error if none is left."""
         down = {arm for arm, until in self.paused if until > clock and arm in self.active}
         if available is not None:
             known = [self.names[arm] for arm in self.active]
@@ -361,16 +363,16 @@ class Setup:
         return frozenset(down)
 
     def learns_from(self, block: Block) -> bool:
-        """Whether the policy drew it, and plays its arm still."""
+        """Return True if the policy drew the block and still has its arm."""
         return not block.forced and self.plays(block)
 
     def plays(self, block: Block) -> bool:
-        """Whether its arm was not retired since."""
+        """Return True if the block's arm has not been retired since."""
         return block.arm in self.active and block.number > self.since[block.arm]
 
 
 def players_of(block: Block, handed: int) -> list[tuple[int, float]]:
-    """For each round handed out the arm that plays it, and with which probability."""
+    """Return for each round handed out the arm that plays it and its probability."""
     by = [(block.arm, block.probability)] * handed
     try:
         for first, count, arm, probability in json.loads(block.played or "[]"):
@@ -383,21 +385,21 @@ def players_of(block: Block, handed: int) -> list[tuple[int, float]]:
 
 @dataclass
 class ArmSums:
-    """One arm so far, without the blocks that are still open."""
+    """Sums of one arm so far, without open blocks."""
 
     blocks: int = 0
     rounds: int = 0
     told: int = 0
     losses: list[float] = field(default_factory=list)
     stood_in: list[float] = field(default_factory=list)
-    """Parts of what counted for losses that did not come."""
+    """Parts of the exact sum of substitutes for missing losses."""
     dropped: int = 0
-    """Rounds without a loss for which nothing counted."""
+    """Rounds without a loss that were not counted."""
     last_used: float | None = None
-    """When its latest block began."""
+    """Start time of its latest block."""
 
     def add(self, part: Part, block: Block) -> None:
-        """Its part of a settled block."""
+        """Add its part of a settled block."""
         self.blocks += 1
         self.rounds += part.rounds
         self.told += part.told
@@ -411,7 +413,7 @@ class ArmSums:
 
 
 class Part(NamedTuple):
-    """Rounds of a block that one arm played."""
+    """Rounds of a block played by one arm."""
 
     rounds: int
     told: int
@@ -419,7 +421,7 @@ class Part(NamedTuple):
 
 
 def parts_of(block: Block, handed: int, losses: Callable[[], Iterable[Loss]]) -> dict[int, Part]:
-    """What each arm played of a block so far; `losses` are read only where there are several."""
+    """Return what each arm played of a block so far. `losses` is called only if there are several."""
     if not block.played:
         return {block.arm: Part(handed, block.told, block.losses)}
     by = players_of(block, handed)
@@ -434,24 +436,24 @@ def parts_of(block: Block, handed: int, losses: Callable[[], Iterable[Loss]]) ->
 
 @dataclass
 class State:
-    """What was learnt: the policy's numbers and stream, and sums for each arm. It changes with blocks, not rounds."""
+    """What was learnt: the policy's numbers and stream, and sums per arm. Changes once per block."""
 
     learner: Learner
     arms: list[ArmSums]
 
 
-# Ids of decisions and names: what a store can keep and nobody can guess.
+# Ids of decisions and names: storable, and ids unguessable.
 
 RULE = Words("must be the id of a decision, as ", Call("ask"), " gave it")
 
 NOT_RECORDED = Words("was not recorded: there was no decision, and ", Call("ask"), " answered with its fallback")
 
 UNRECORDED = "unrecorded"
-"""What the ids of decisions begin with that no store has."""
+"""Id prefix of decisions that no store has."""
 
 
 class Ids:
-    """The ids of one game's decisions: each names a block and a round of it from 0, and is signed.
+    """Signed ids of one game's decisions: each names a block and a round, counted from 0.
 
     >>> ids = Ids("a1", "secret")
     >>> ids.parse(ids.id_of(12, 3))
@@ -463,13 +465,13 @@ class Ids:
         self._signing = hashlib.blake2b(key=secret.encode(), digest_size=8)
 
     def id_of(self, block: int, number: int) -> str:
-        """The id of the decision that is this round of a block."""
+        """Return the id of a round of a block."""
         signing = self._signing.copy()
         signing.update(b"%d-%d" % (block, number))
         return f"{self._uid}-{block}-{number}-{signing.hexdigest()}"
 
     def parse(self, text: object) -> tuple[int, int]:
-        """The block and the round that an id names; an error unless this game signed it."""
+        """Return the block and round of an id. Raise an error unless this game signed it."""
         if not isinstance(text, str):
             raise InvalidParameter("id", RULE, text)
         parts = text.split("-") if text.isascii() else []
@@ -488,7 +490,7 @@ class Ids:
 
 
 def new_request() -> str:
-    """A name for a call, unlike any other. Later ones sort later: an index of them grows at its end, in few pages.
+    """Return a unique request name. Later ones sort later, so that an index of them grows at its end.
 
     >>> new_request() < new_request()
     True
@@ -497,14 +499,14 @@ def new_request() -> str:
 
 
 def checked_name(parameter: str, name: object) -> str:
-    """The name of a game or a request, if a store can keep it and a terminal show it."""
+    """Return the name of a game or request if a store can keep it and a terminal can show it."""
     if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
         raise InvalidParameter(parameter, "must be a name of 1 to 200 printable characters", name)
     return name
 
 
 def checked_arm(parameter: str, name: str) -> str:
-    """The name of an arm, which may be any text that a store can keep."""
+    """Return the name of an arm: any text that a store can keep."""
     if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
         raise InvalidParameter(parameter, "must be text that can be stored: no NUL, no half of a surrogate pair", name)
     return name

@@ -1,4 +1,4 @@
-"""Online play: one game in progress, two verbs."""
+"""Online play: a game in progress, with ask and tell."""
 
 from holdfast.players.player import FullInformationPlayer, Player
 

@@ -32,17 +32,17 @@ from holdfast.policies.policy import Kernel, Kernels, Policy, must_be, packed_pa
 # The loops over the games of a fleet: the kernels of single games, game after game, without the interpreter.
 #
 # All numbers of a game lie together in memory. Losses of a block are added up exactly in a few numbers; where these may
-# not suffice, which takes losses over sixty decades, the loop stops at that game and the caller goes on with it in
+# not suffice, which takes losses over sixty decades, the loop stops at that game and the caller continues it in
 # plain Python.
 
 PARTS = 5
-"""Numbers in which the losses of a block are added up."""
+"""Numbers in which a block's losses are summed exactly."""
 
 SPILLED = 100
-"""What `used` says where they do not suffice: the losses are then kept apart."""
+"""Value of `used` where those do not suffice; the losses are then kept separately."""
 
 DONE, BROKEN = -1, -2
-"""What a loop ends with: all games done, or a kernel against the rules."""
+"""How a loop ends: all games done, or an invalid block from a kernel."""
 
 
 class Games(NamedTuple):
@@ -53,9 +53,9 @@ class Games(NamedTuple):
     streams: Any
     blocks: Any
     parts: Any
-    """Sum of the losses reported in the block."""
+    """Parts of the exact sum of the block's reported losses."""
     used: Any
-    """How many numbers of `parts` are in use."""
+    """Numbers of `parts` in use."""
     left: Any
     """Rounds of the block whose losses are not reported yet."""
     begun: Any
@@ -64,7 +64,7 @@ class Games(NamedTuple):
 
     @classmethod
     def zeros(cls, policy: Policy, n: int) -> Self:
-        """`n` games that have not begun."""
+        """Return `n` games that have not begun."""
         state, block = policy.state_layout, policy.kernels.block_layout
         counts = {name: np.zeros(n, dtype=np.int64) for name in ("left", "begun", "rounds", "switches")}
         return cls(
@@ -80,19 +80,19 @@ class Games(NamedTuple):
 
 @kernel
 def start_streams(key: Any, first: int, streams: Any) -> None:
-    """The stream of each game."""
+    """Return the random stream of each game."""
     for g in range(streams.shape[0]):
         start_stream(key, first + g, streams[g])
 
 
 @composed
 def loops(kernels: Kernels) -> tuple[Kernel, Kernel]:
-    """``ask_all`` and ``tell_all`` for a policy's kernels."""
+    """Return ``ask_all`` and ``tell_all`` for a policy's kernels."""
     choose, _, observe = one_game(kernels)
 
     @kernel
     def ask_all(params: Any, games: Any, K: int, chosen: Any, announced: Any, arms: Any, numbers: Any) -> int:
-        """Arm and number of the block of each chosen game; a game between blocks begins one."""
+        """Write arm and block number of each chosen game; a game between blocks begins one."""
         for j in range(chosen.shape[0]):
             g = chosen[j]
             block = games.blocks[g]
@@ -121,9 +121,9 @@ def loops(kernels: Kernels) -> tuple[Kernel, Kernel]:
     def tell_all(
         params: Any, games: Any, K: int, chosen: Any, losses: Any, low: float, highest: float, unit: float, first: int
     ) -> int:
-        """Add the loss of one round to each chosen game, from `first` on; the block of a game is observed at its end.
+        """Add one round's loss to each chosen game from `first` on, and observe blocks that end.
 
-        Returns the place of a game whose sum may need more numbers, or DONE.
+        Return the position of a game whose sum may need more numbers, or DONE.
         """
         for j in range(first, chosen.shape[0]):
             g = chosen[j]
@@ -180,7 +180,7 @@ def write_fleet(file: str | Path, policy: Policy, games: Games, spilled: dict[in
 
 
 def _arrays(policy: Policy, games: Games) -> Arrays:
-    """Views of what is saved, by name."""
+    """Return views of all saved arrays, by name."""
     kernels, K = policy.kernels, policy.n_arms
     arrays: Arrays = {"streams": games.streams, "parts": games.parts}
     arrays |= {name: getattr(games, name) for name in COUNTS}
@@ -191,7 +191,7 @@ def _arrays(policy: Policy, games: Games) -> Arrays:
 
 
 def _by_name(layout: Layout, numbers: Any, vectors: Any, K: int) -> Arrays:
-    """A view of each saved number of a state or a block."""
+    """Return a view of each saved number of a state or a block."""
     found = {}
     for (name, kind), rows in zip(layout.kinds.items(), layout.places(K), strict=True):
         if kind.saved:
@@ -212,7 +212,7 @@ def _add(digest: Any, name: str, array: NDArray[Any]) -> None:
 def read_fleet(
     file: str | Path, policy: Policy | None, allow: Iterable[str | type[Policy]]
 ) -> tuple[Policy, Games, dict[int, list[float]]]:
-    """Policy, games and the sums that need more numbers, from a fleet's file."""
+    """Read policy, games and the sums that need more numbers from a fleet's file."""
     try:
         content = open(file, "rb")  # noqa: SIM115  # closed below; only opening it may be the user's mistake
     except (OSError, ValueError) as error:
@@ -259,7 +259,7 @@ def _read(
 
 
 def _header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of an array, which must be as large as it says."""
+    """Return shape and type of an array, which must be as large as it claims."""
     with archive.open(entry) as source:
         must_be(np.lib.format.read_magic(source) == (1, 0), f"{entry.filename} must be an array")
         shape, by_columns, kind = np.lib.format.read_array_header_1_0(source)
@@ -275,7 +275,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
 
 
 def _check(policy: Policy, games: Games, spilled: dict[int, list[float]]) -> None:
-    """An error for numbers that no fleet can have reached."""
+    """Raise an error for numbers that no fleet can have reached."""
     K, n, block_layout = policy.n_arms, len(games.left), policy.kernels.block_layout
     arms, rounds = games.blocks[:, 0], games.blocks[:, 1]
     apart = np.zeros(n, dtype=bool)
@@ -306,31 +306,31 @@ def _check(policy: Policy, games: Games, spilled: dict[int, list[float]]) -> Non
 MOST_GAMES = 10**9
 
 FEW = 4096
-"""Games that one thread plays sooner than a second one is started."""
+"""Games that one thread plays sooner than a second one starts."""
 
 Ints = NDArray[np.int64]
 
 
 class Asked(NamedTuple):
-    """What `Fleet.ask` returns, one number for each game asked."""
+    """The answer of `Fleet.ask`, one number for each game asked."""
 
     arms: Ints
     """Arms, from 0; the names are `fleet.policy.arms`."""
     blocks: Ints
-    """Numbers of the blocks, from 1."""
+    """Block numbers, from 1."""
 
 
 class FleetGame(NamedTuple):
-    """One game of a fleet by itself."""
+    """One game of a fleet."""
 
     game: Game
-    """A copy; its `block` is the current one."""
+    """A copy of the game; its `block` is the current one."""
     left: int
     """Rounds of the block whose losses are not reported yet; 0 between blocks."""
     rounds: int
     switches: int
     losses: Sequence[float]
-    """Numbers whose sum is exactly what was lost in the block so far."""
+    """Numbers whose exact sum is the block's loss so far."""
 
 
 class Fleet:
@@ -338,16 +338,16 @@ class Fleet:
 
     Each game is played in turn, as a player is: `ask` names its arm, `tell` the loss of one round.
 
-    Threads may share a fleet: calls wait for one another, also for a `save` to be written. Two threads that ask and
+    Threads may share a fleet: calls wait for one another, and for a `save` to be written. Two threads that ask and
     tell for the *same* game must agree on whose turn it is; `blocks` of `tell` refuses a loss for a block that has
     ended.
 
     Parameters
     ----------
     policy
-        What all of them play.
+        The policy of all games.
     n
-        How many.
+        The number of games.
     seed
         As in `Policy.player`.
     workers
@@ -400,31 +400,31 @@ class Fleet:
 
     @property
     def switches(self) -> Ints:
-        """Changes of arm so far, per game; the first play is one."""
+        """Changes of arm so far, including the first play, per game."""
         with self._lock:
             return np.array(self._games.switches)
 
     @property
     def hold(self) -> Ints:
-        """Rounds the current arm is certain to be held from now on, per game; 0 between blocks."""
+        """Rounds for which the current arm is certain to be held, per game; 0 between blocks."""
         with self._lock:
             return np.array(self._games.left)
 
     @property
     def probability(self) -> Array:
-        """The probability with which the arm of the current block was drawn, per game: log it."""
+        """Probability with which the current block's arm was drawn, per game: log it."""
         with self._lock:
             return np.array(self._games.blocks[:, 2])
 
     @property
     def bytes_per_game(self) -> float:
-        """Memory that each game takes."""
+        """Memory used per game."""
         return float(sum(array.nbytes for array in self._games) + self._all.nbytes) / self.n
 
     def ask(self, indices: ArrayLike | None = None, *, switching_cost: ArrayLike | None = None) -> Asked:
-        """The arm to play now in each of these games, or in all, and the number of its block.
+        """Return the arm to play in each of these games, or in all, and its block's number.
 
-        `switching_cost` is announced to policies that want it, one for all or one per game asked.
+        `switching_cost` is announced to policies that need it: one for all, or one per game asked.
         """
         chosen = self._chosen(indices)
         announced = self._announced(switching_cost, len(chosen))
@@ -450,7 +450,7 @@ class Fleet:
         return Asked(arms, blocks)
 
     def tell(self, losses: ArrayLike, indices: ArrayLike | None = None, *, blocks: ArrayLike | None = None) -> None:
-        """The loss of one round in each of these games, or in all. After an error nothing has changed.
+        """Report the loss of one round in each of these games, or in all. After an error nothing has changed.
 
         Parameters
         ----------
@@ -490,7 +490,7 @@ class Fleet:
         self._spread(tell_some, len(chosen))
 
     def _tell_slowly(self, g: int, loss: float) -> None:
-        """A loss whose block's sum may need more numbers than an array has for it."""
+        """Add a loss to a sum that may need more numbers than the array has."""
         games = self._games
         spilled = games.used[g] == SPILLED
         pieces = self._spilled.pop(g) if spilled else games.parts[g, : games.used[g]].tolist()
@@ -507,7 +507,7 @@ class Fleet:
             self._keep(g, pieces)
 
     def game(self, i: int) -> Game:
-        """A copy of game i, to go on apart."""
+        """Return an independent copy of game i."""
         games, game = self._games, Game(self.policy, seed=0)
         game.numbers[:], game.vectors[:], game.block[:] = games.numbers[i], games.vectors[i], games.blocks[i]
         game.stream[:], game.begun = games.streams[i], int(games.begun[i])
@@ -515,7 +515,7 @@ class Fleet:
         return game
 
     def get(self, i: int) -> FleetGame:
-        """Game i by itself, to be played elsewhere."""
+        """Return game i, to be played elsewhere."""
         with self._lock:
             games = self._games
             spilled = games.used[i] == SPILLED
@@ -523,7 +523,7 @@ class Fleet:
             return FleetGame(self.game(i), int(games.left[i]), int(games.rounds[i]), int(games.switches[i]), losses)
 
     def put(self, i: int, one: FleetGame) -> None:
-        """Let game i go on from a game of the same policy that was played elsewhere."""
+        """Continue game i from a game of the same policy that was played elsewhere."""
         losses = exact_sum(one.losses)
         with self._lock:
             games, game = self._games, one.game
@@ -533,7 +533,7 @@ class Fleet:
             self._keep(i, losses)
 
     def _keep(self, g: int, losses: list[float]) -> None:
-        """What the block of game g has lost, in the array or apart."""
+        """Store the losses of game g's block, in the array or separately."""
         games = self._games
         self._spilled.pop(g, None)
         if len(losses) <= PARTS:
@@ -542,7 +542,7 @@ class Fleet:
             self._spilled[g], games.used[g] = losses, SPILLED
 
     def probabilities(self, i: int) -> Array:
-        """The distribution the current arm of game i was drawn from; between blocks, the next arm's."""
+        """Return the distribution of game i's current arm; between blocks, of the next one."""
         number = whole_number("i", i, least=0, most=self.n - 1)
         with self._lock:
             game, left = self.game(number), self._games.left[number]
@@ -553,7 +553,7 @@ class Fleet:
         return game.probabilities()
 
     def _use(self, params: Any) -> None:
-        """Go on with these parameters."""
+        """Continue with these parameters."""
         self._params, self._covered = params, self.policy.blocks_covered(params)
         self._packed = packed_parameters(self.policy, params)
 
@@ -599,7 +599,7 @@ class Fleet:
         return np.array([values[cost] for cost in costs.tolist()])
 
     def _spread(self, work: Callable[[int, int], int], count: int) -> list[int]:
-        """`work` on pieces of 0 … count, on threads where there is enough of it."""
+        """Run `work` on pieces of 0 … count, on threads if there is enough of it."""
         pieces = max(1, min(self._workers, count // FEW))
         marks = np.linspace(0, count, pieces + 1).astype(int).tolist()
         if pieces == 1:
@@ -609,7 +609,7 @@ class Fleet:
             return list(pool.map(lambda piece: work(*piece), pairwise(marks)))
 
     def save(self, file: str | Path) -> None:
-        """Write all games into one file, complete or not at all. Other calls wait until it is written."""
+        """Write all games into one file, atomically. Other calls wait until it is written."""
         with self._lock:
             write_fleet(file, self.policy, self._games, self._spilled)
 
@@ -622,12 +622,12 @@ class Fleet:
         workers: int | None = None,
         allow: Iterable[str | type[Policy]] = (),
     ) -> Fleet:
-        """Go on with a saved fleet, exactly.
+        """Continue a saved fleet exactly.
 
         Parameters
         ----------
         file
-            What `save` wrote.
+            A file written by `save`.
         policy
             The policy; needed where it has functions for a schedule.
         workers

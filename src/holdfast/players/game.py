@@ -1,4 +1,4 @@
-"""Game core: a policy's state, its random stream, and the two kernels that change them. No validation.
+"""Core of a game: a policy's state, its random stream, and the two kernels that change them. No validation.
 
 `Player` and every other kind of online play use it, and check the order of calls and the ranges of losses themselves.
 """
@@ -22,26 +22,26 @@ from holdfast.policies.policy import Kernel, Kernels, Mask, Policy, packed_param
 
 BROKEN = -1
 OUTSIDE, UNKNOWN = 1, -1
-"""Times an arm, counted from 1: its loss is outside the range, or is not known."""
+"""Error codes, multiplied by an arm number from 1: loss out of range, or not known."""
 MANY = 64
-"""Blocks begun together at most."""
+"""Most blocks begun together."""
 
 
 def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """The streams of the policy called `label` under `seed`, in online play and in simulation."""
+    """Return the key of the streams of policy `label` under `seed`, the same in online play and simulation."""
     return stream_key(seed, f"policy/{label}")
 
 
 @kernel
 def keeps_rules(block: Any, K: int) -> bool:
-    """Whether a block has a valid arm and length: a user-defined kernel may be wrong."""
+    """Return True if a block has a valid arm and length: a user-defined kernel may be wrong."""
     arm, rounds = block[0], block[1]
     return bool(0.0 <= arm < K and 1.0 <= rounds <= LONGEST and arm == int(arm) and rounds == int(rounds))
 
 
 @composed
 def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
-    """The kernels over flat arrays, as online play calls them:
+    """Return the kernels over flat arrays, as online play calls them:
 
     ``choose(params, numbers, vectors, K, announced, stream, block)``, ``choose_some``, the same for several blocks, and
     ``observe(params, numbers, vectors, K, block, total, rounds)``, or, where the losses of all arms are seen,
@@ -64,9 +64,9 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
     def choose_some(
         params: Any, numbers: Any, vectors: Any, K: int, announced: float, stream: Any, blocks: Any, wanted: float
     ) -> int:
-        """Blocks that begin one after the other, until they have as many rounds as wanted or fill the rows of `blocks`:
+        """Begin consecutive blocks until they have the rounds wanted or fill the rows of `blocks`.
 
-        how many, or BROKEN.
+        Return how many, or BROKEN.
         """
         count, rounds = 0, 0.0
         while count < blocks.shape[0] and rounds < wanted:
@@ -90,7 +90,7 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
     def observe_all(
         params: Any, numbers: Any, vectors: Any, K: int, block: Any, losses: Any, low: float, unit: float, stale: float
     ) -> int:
-        """What all arms lost, NaN where that is not known: 0, or an error before anything has changed."""
+        """Observe the losses of all arms, NaN where unknown. Return 0, or an error before anything has changed."""
         named, rows = view_params(params), as_lanes(vectors, 1)
         state = view_state(named, as_lanes(numbers, 1), rows, K)
         for i in range(K):
@@ -114,7 +114,7 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
 
 
 class Game:
-    """The state of one game of `policy` and its stream. With the same `seed`, as replication `replication` plays."""
+    """The state of one game of `policy` and its stream. Plays as replication `replication` of `simulate`."""
 
     __slots__ = (
         "K",
@@ -141,30 +141,30 @@ class Game:
         self.numbers = np.zeros(policy.state_layout.n_numbers)
         self.vectors = np.zeros(policy.state_layout.vector_rows(self.K))
         self.block = np.zeros(kernels.block_layout.n_numbers)
-        """The block that was begun last; arm, rounds and probability come first."""
+        """The latest block, starting with arm, rounds and probability."""
         self._row = self.block.reshape(1, -1)
         self.begun = 0
-        """Blocks begun."""
+        """Number of blocks begun."""
         number = whole_number("replication", replication, least=0, most=LAST_REPLICATION)
         self.stream = started(policy_key(check_seed(seed), policy.label), number)
 
     @property
     def state_layout(self) -> Layout:
-        """Where the numbers of the state lie."""
+        """Layout of the state's numbers."""
         return self.policy.state_layout
 
     @property
     def block_layout(self) -> Layout:
-        """Where the numbers of a block lie."""
+        """Layout of a block's numbers."""
         return self.policy.kernels.block_layout
 
     def begin(self, announced: float = 0.0) -> tuple[int, int]:
-        """Begin a block, which then lies in `block`: its arm and its rounds."""
+        """Begin a block, which then lies in `block`. Return its arm and its rounds."""
         self._begin_in(self._row, announced, 1.0)
         return int(self.block.item(0)), int(self.block.item(1))
 
     def begin_some(self, announced: float, rounds: float) -> Array:
-        """Begin blocks with so many rounds together, or MANY of them; each is a row."""
+        """Begin blocks with at least this many rounds together, at most MANY. Return one row for each."""
         blocks = np.zeros((MANY, len(self.block)))
         blocks = blocks[: self._begin_in(blocks, announced, rounds)]
         self.block[:] = blocks[-1]
@@ -182,36 +182,35 @@ class Game:
         return int(count)
 
     def observe(self, block: Array, total: float, rounds: float) -> None:
-        """What a block lost, in normalised units, over so many of its rounds."""
+        """Observe a block's total loss, in normalised units, over this many of its rounds."""
         self._observe(self._packed, self.numbers, self.vectors, self.K, block, total, rounds)
 
     def observe_all(self, losses: Array, low: float, unit: float, stale: float) -> int:
-        """What all arms lost in this round, in the user's units; `losses` is changed. 0, or what is wrong."""
+        """Observe the losses of all arms, in the user's units; `losses` is changed. Return 0, or an error code."""
         return int(
             self._observe(self._packed, self.numbers, self.vectors, self.K, self.block, losses, low, unit, stale)
         )
 
     @property
     def state(self) -> Any:
-        """The numbers of the state by name, as arrays that share its memory."""
+        """Return the state's numbers by name, as arrays that share its memory."""
         return self.state_layout.named(self.numbers, self.vectors)
 
     def probabilities(self) -> Array:
-        """The distribution that the block begun last was drawn from."""
+        """Return the distribution that the latest block was drawn from."""
         return self.policy.probabilities(self.params, *self._views())
 
     def _views(self) -> tuple[Any, Any]:
-        """The state and the block begun last, by name."""
         return self.state, self.block_layout.named(self.block, self.vectors[:0])
 
     def next_best(self, out: Mask) -> int:
-        """The arm to play instead of the one drawn last while the arms `out` are not available."""
+        """Return the arm to play instead of the latest drawn while the arms `out` are unavailable."""
         return self.policy.next_best(self.params, *self._views(), out)
 
     def played_from(self, out: Mask | None) -> Array:
-        """The distribution of the arm that is played: that of the draw, the part of arms that are out on the next best.
+        """Return the distribution of the arm played: the draw's, with the share of `out` arms moved to the next best.
 
-        The policy draws from all arms. While the arm of a block is out, its next best is played, and the block learns
+        The policy draws from all arms. While a block's arm is out, the next best is played, and the block learns
         what that one lost: docs/availability.md says why its estimates stay unbiased.
         """
         p = self.probabilities()
@@ -223,7 +222,7 @@ class Game:
         return p
 
     def copy(self) -> Game:
-        """The same game, to go on apart."""
+        """Return an independent copy."""
         other = object.__new__(Game)
         for name in self.__slots__:
             value = getattr(self, name)
@@ -233,21 +232,21 @@ class Game:
         return other
 
     def use(self, params: Any) -> None:
-        """Go on with these parameters."""
+        """Continue with these parameters."""
         self.params = params
         self._packed = packed_parameters(self.policy, params)
         self._covered = self.policy.blocks_covered(params)
 
     def saved_state(self) -> dict[str, Any]:
-        """The numbers of the state by name."""
+        """Return the state's numbers by name."""
         return self.state_layout.saved(self.numbers, self.vectors)
 
     def saved_block(self) -> dict[str, Any]:
-        """The numbers of the block begun last by name."""
+        """Return the latest block's numbers by name."""
         return dict(zip(self.block_layout.kinds, self.block.tolist(), strict=True))
 
     def restore(self, state: Mapping[str, Any], block: Mapping[str, Any] | None, begun: int, stream: Any) -> None:
-        """Go on from numbers by name, which were checked."""
+        """Continue from checked numbers by name."""
         self.state_layout.restore(state, self.numbers, self.vectors)
         if block is not None:
             self.block_layout.restore(block, self.block, self.vectors[:0])
@@ -256,7 +255,7 @@ class Game:
 
 
 def reaching(policy: Policy, params: Any, begun: int) -> Any:
-    """Parameters that are good for a further block, when `begun` blocks have begun."""
+    """Return parameters that cover one more block after `begun`."""
     covered = policy.blocks_covered(params)
     if begun < covered:
         return params
@@ -271,7 +270,7 @@ def reaching(policy: Policy, params: Any, begun: int) -> Any:
 
 
 def broken_rules(label: str, n_arms: int) -> HoldfastError:
-    """The error for a user-defined policy whose kernel is wrong."""
+    """Return the error for a user-defined policy with an invalid kernel."""
     return HoldfastError(
         f"{label} must choose an arm from 0 to {n_arms - 1} and a whole number of rounds, at least 1: "
         "look at block.arm and block.rounds in its kernel"

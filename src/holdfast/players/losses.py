@@ -1,4 +1,4 @@
-"""Losses in the user's units: which are valid, what is announced, and what a policy's kernels are given."""
+"""Losses in the user's units: validity, announcements, and normalisation for a policy's kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.policies.policy import Policy
 
 
 def announced_value(policy: Policy, given: Mapping[str, float | None]) -> tuple[float, tuple[float, float]]:
-    """What the policy must know when a block begins, in normalised units, and the range of the block's losses."""
+    """Return the announcement for a block in normalised units, and the range of the block's losses."""
     wanted = policy.announces
     for name, value in given.items():
         if value is not None and name != wanted:
@@ -28,7 +28,7 @@ def announced_value(policy: Policy, given: Mapping[str, float | None]) -> tuple[
 
 
 def normalised_total(policy: Policy, bounds: tuple[float, float], pieces: Sequence[float], rounds: float) -> float:
-    """The sum of `pieces`, lost over `rounds` rounds, as the kernels take it; rounded once."""
+    """Return the sum of `pieces`, lost over `rounds` rounds, as the kernels take it; rounded once."""
     low = policy.units[0]
     highest = bounds[1] - low
     total = math.fsum([*pieces, -low * rounds]) if low else math.fsum(pieces)
@@ -36,7 +36,7 @@ def normalised_total(policy: Policy, bounds: tuple[float, float], pieces: Sequen
 
 
 def outside_range(name: str, bounds: tuple[float, float], count: int, value: object) -> InvalidParameter:
-    """What is said of a loss, or a sum of losses, that cannot be."""
+    """Return the error for a loss, or a sum of losses, outside its range."""
     low, high = bounds
     of = "one round" if count == 1 else f"{count} rounds"
     hint = ("; ", Set("units", RANGE), " to use your own units") if (low, high) == (0.0, 1.0) else ()

@@ -1,6 +1,6 @@
-"""Online play: one game in progress, two verbs.
+"""Online play: a game in progress, with ask and tell.
 
-The object checks what it is given and counts; every number that decides comes from the policy's kernels.
+A player validates its input and counts. All numbers behind a decision come from the policy's kernels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from holdfast.players.saves import checked, described, opened, policy_of, sealed
 from holdfast.policies.policy import Mask, Policy
 
 KEPT_PIECES = 256
-"""Losses of a block kept apart before they are summed exactly into a few numbers."""
+"""Losses of a block kept singly before they are summed exactly into a few numbers."""
 
 SLACK = 2.0**-48
 """Relative rounding forgiven in the total of several rounds: ten losses of 0.1 may add up to 1.0000000000000002."""
@@ -34,11 +34,11 @@ class Player:
     Parameters
     ----------
     policy
-        What is played.
+        The policy in play.
     seed
-        With the same seed and replication it plays the same arms. None: an unpredictable seed.
+        The same seed and replication play the same arms. None: an unpredictable seed.
     replication
-        Which of many games of this seed, from 0.
+        Index of the game among those of this seed, from 0.
 
     Examples
     --------
@@ -65,16 +65,14 @@ class Player:
     )
 
     policy: Policy
-    """What is played."""
+    """The policy in play."""
 
     def __new__(cls, policy: Policy, seed: object = None, replication: int = 0) -> Player:
-        """Make a player of the kind that the policy needs."""
         if isinstance(policy, Policy):
             return object.__new__(FullInformationPlayer if policy.full_information else Player)
         return object.__new__(cls)
 
     def __getnewargs__(self) -> tuple[Policy]:
-        """What a copy is made with."""
         return (self.policy,)
 
     def __init__(self, policy: Policy, seed: object = None, replication: int = 0) -> None:
@@ -109,17 +107,17 @@ class Player:
 
     @property
     def switches(self) -> int:
-        """Changes of arm so far; the first play is one."""
+        """Changes of arm so far, including the first play."""
         return self._switches
 
     @property
     def hold(self) -> int:
-        """Rounds the current arm is certain to be held from now on; 0 when the next `ask` may name another."""
+        """Rounds for which the current arm is certain; 0 if the next `ask` may change it."""
         return self._left
 
     @property
     def probabilities(self) -> Array:
-        """The distribution the current arm was drawn from; between blocks, the one the next will be drawn from."""
+        """Distribution of the current arm; between blocks, of the next one."""
         if self._left:
             return self._game.played_from(self._out)
         if self.policy.announces is not None:
@@ -133,9 +131,9 @@ class Player:
 
     @property
     def probability(self) -> float:
-        """The probability with which the current arm was drawn, for logging and off-policy evaluation.
+        """Probability with which the current arm was drawn, for logging and off-policy evaluation.
 
-        An error where the policy does not know it (`knows_probabilities`), as Thompson sampling does not.
+        Raises an error if the policy does not know it (`knows_probabilities`), as with Thompson sampling.
         """
         if not self._left:
             raise OutOfTurn("no arm is being played: call ask() first")
@@ -150,14 +148,16 @@ class Player:
         loss_bound: float | None = None,
         available: Sequence[int | str] | None = None,
     ) -> Any:
-        """The arm to play now: its name, or its number from 0. The same until its block ends or it is not available.
+        """Return the arm to play now: its name, or its number from 0.
+
+        The same until its block ends or it becomes unavailable.
 
         Parameters
         ----------
         switching_cost, loss_bound
-            What the policy must know when a block begins (`policy.announces`); ignored inside a block.
+            Announcements to the policy at the start of a block (`policy.announces`); ignored inside a block.
         available
-            The arms that can be played now; all of them if not given. While the arm of the block is not among them, the
+            The arms that can be played now; all by default. While the block's arm is not among them, the
             next best is played, and the block learns what that one lost.
         """
         given = {"switching_cost": switching_cost, "loss_bound": loss_bound}
@@ -181,7 +181,7 @@ class Player:
         return self._arm
 
     def _unavailable(self, available: Sequence[int | str]) -> Mask | None:
-        """Which arms are not available, if any; or an error."""
+        """Return which arms are unavailable, if any, or raise an error."""
         if isinstance(available, (str, bytes)) or not isinstance(available, Collection) or len(available) == 0:
             raise InvalidParameter("available", "must be a list of arms, at least one", available)
         out = np.ones(self.policy.n_arms, dtype=bool)
@@ -197,7 +197,7 @@ class Player:
         reward: float | None = None,
         arm: int | str | None = None,
     ) -> None:
-        """The loss of the current arm: of one round, or the sum over `rounds` held rounds.
+        """Report the loss of the current arm: of one round, or the sum over `rounds` held rounds.
 
         Within a block losses may come in any order and in any pieces: only their exact sum counts. After an error the
         player is as before.
@@ -205,13 +205,13 @@ class Player:
         Parameters
         ----------
         loss
-            Of one round, or the sum over `rounds` rounds, in the policy's `units`.
+            Loss of one round, or the sum over `rounds` rounds, in the policy's `units`.
         rounds
-            How many rounds it is the loss of; at most `hold`.
+            Number of rounds that the loss covers; at most `hold`.
         reward
             Instead of a loss: the loss is lowest + highest − reward in each round.
         arm
-            If given, it must be the arm that is being played, so that a loss for another arm is rejected.
+            If given, it must be the arm in play, so that a loss for another arm is rejected.
         """
         low, high = self._bounds
         if (
@@ -241,7 +241,7 @@ class Player:
         self._game.observe(block, total, length)
 
     def _checked(self, loss: object, rounds: object, reward: object, arm: int | str | None) -> tuple[list[float], int]:
-        """Numbers that add up to the loss, and its rounds; or an error before anything has changed."""
+        """Return numbers that add up to the loss, and its rounds. Raise an error before anything has changed."""
         if not self._left:
             raise OutOfTurn("there is no arm to tell the loss of: call ask() first")
         if arm is not None and not self._is_playing(arm):
@@ -262,7 +262,7 @@ class Player:
         return ([value] if reward is None else [count * (low + high), -value]), count
 
     def _is_playing(self, arm: object) -> bool:
-        """Whether `arm` names the arm being played: an array or True, which may be equal to it, do not."""
+        """Return True if `arm` names the arm in play. An array or True, which may equal it, does not."""
         named = isinstance(arm, (str, int, np.integer)) and not isinstance(arm, bool)
         return named and bool(arm == self._arm)
 
@@ -274,7 +274,7 @@ class Player:
         raise InvalidParameter("arm", f"must be one of {names}{nearest(arm, self.policy.arms or ())}", arm)
 
     def save(self) -> str:
-        """The whole game as JSON: `Player.load` continues it exactly, randomness included, in any process."""
+        """Return the whole game as JSON. `Player.load` continues it exactly, randomness included, in any process."""
         game = self._game
         return sealed(
             {
@@ -302,7 +302,7 @@ class Player:
         Parameters
         ----------
         data
-            What `save` returned.
+            A document returned by `save`.
         policy
             The policy that was played; needed where it has functions for a schedule.
         allow
@@ -336,26 +336,26 @@ class Player:
 
 
 def number_of(policy: Policy, arm: object, parameter: str = "arm") -> int:
-    """The number of an arm, which is given as `parameter`."""
+    """Return the number of an arm, given as `parameter`."""
     if policy.arms is None:
         return whole_number(parameter, arm, least=0, most=policy.n_arms - 1)
     return policy.arms.index(one_of(parameter, arm, policy.arms))
 
 
-# Online play where the losses of all arms are seen after each round.
+# Online play with full information.
 
 
 class FullInformationPlayer(Player):
-    """One game of a policy that sees the losses of all arms: `ask` which arm to play, `tell` what every arm lost.
+    """One game of a full-information policy: `ask` which arm to play, `tell` what every arm lost.
 
     Parameters
     ----------
     policy
-        What is played.
+        The policy in play.
     seed
-        With the same seed and replication it plays the same arms. None: an unpredictable seed.
+        The same seed and replication play the same arms. None: an unpredictable seed.
     replication
-        Which of many games of this seed, from 0.
+        Index of the game among those of this seed, from 0.
 
     Examples
     --------
@@ -380,9 +380,9 @@ class FullInformationPlayer(Player):
 
     @property
     def certificate(self) -> float:
-        """Bound on what this policy has cost more than the best of its experts so far, on average, in units of losses.
+        """Bound on the mean excess cost over the best expert so far, in units of losses.
 
-        On average over its own draws: the losses are those that were told, whatever they are. Only a mixture of experts
+        The mean is over the policy's own draws: the losses are those told, whatever they are. Only a mixture of experts
         has one.
         """
         if not hasattr(self.policy, "certificate"):
@@ -396,18 +396,20 @@ class FullInformationPlayer(Player):
         available: Any = None,
         switching_cost: float | None = None,
     ) -> Any:
-        """The arm to play in this round: its name, or its number from 0. The same until its losses are told.
+        """Return the arm to play in this round: its name, or its number from 0.
+
+        The same until its losses are told.
 
         Parameters
         ----------
         forecast
             Losses expected in this and the next rounds: a row for each round, a column for each arm; or a list of
-            losses for each arm by name. Between two forecasts what is left of the last one is used.
+            losses for each arm by name. Between two forecasts, the rest of the last one is used.
         available
             The arms that can be played in this round: their names or numbers, or True and False for each arm; or a
             table of True and False, with a row for this and each of the next rounds. All arms, if left out.
         switching_cost
-            λ of this round, where it is announced.
+            λ of this round, if it is announced.
         """
         if self._left:
             return self._arm
@@ -430,10 +432,10 @@ class FullInformationPlayer(Player):
         return self._arm
 
     def tell(self, losses: Any = None) -> None:  # type: ignore[override]  # not one loss, but all of them
-        """The losses of all arms in this round: a list in the order of the arms, or by name, ``{arm: loss}``.
+        """Report the losses of all arms in this round: a list in the order of the arms, or ``{arm: loss}``.
 
-        A loss that is left out, None or NaN is not known: the last known one stands for it, for up to `stale` rounds of
-        the policy; that of an arm that was not available is the highest.
+        A loss that is left out, None or NaN is unknown: the last known one replaces it, for up to `stale` rounds of
+        the policy; for an unavailable arm, the highest loss does.
         """
         if not self._left:
             raise OutOfTurn("there is no round to tell the losses of: call ask() first")
@@ -460,7 +462,7 @@ class FullInformationPlayer(Player):
         return found
 
     def _closed(self, available: Any) -> Array:
-        """1 where an arm is not available, a row for each round."""
+        """Return 1 where an arm is unavailable, a row for each round."""
         K = self.policy.n_arms
         most = max(len(getattr(self._state, "closed", ())) // K, 1)
         if isinstance(available, (list, tuple, set, frozenset)) and not _are_flags(available):
@@ -481,12 +483,12 @@ class FullInformationPlayer(Player):
 
 
 def _are_flags(values: Collection[Any]) -> bool:
-    """Whether these are True and False, or rows of them, and not names or numbers of arms."""
+    """Return True if these are booleans, or rows of them, rather than names or numbers of arms."""
     return len(values) > 0 and all(isinstance(v, (bool, np.bool_, list, tuple, np.ndarray)) for v in values)
 
 
 def checked_forecast(policy: Policy, state: Any, forecast: Any) -> Array:
-    """Normalised rows of a forecast, no more than are looked at."""
+    """Return the normalised rows of a forecast, as many as are used."""
     K = policy.n_arms
     most = len(getattr(state, "forecast", ())) // K
     rule = f"must be a table of finite numbers with a row for each round and {K} columns, one for each arm"
@@ -511,13 +513,13 @@ def checked_forecast(policy: Policy, state: Any, forecast: Any) -> Array:
 
 
 def use_forecast(state: Any, rows: Array) -> None:
-    """Write a forecast, normalised, into the state of a game."""
+    """Write a normalised forecast into the state of a game."""
     state.forecast[: rows.size] = rows.ravel()
     state.first[0], state.rows[0] = 0.0, len(rows)
 
 
 def use_available(state: Any, closed: Array) -> None:
-    """Write into the state of a game which arms are not available: 1 for each, a row for this and each next round."""
+    """Write unavailable arms into the state of a game as 1, a row for this and each following round."""
     state.shut[:] = closed[0]
     if hasattr(state, "closed"):
         closed = closed[: max(len(state.closed) // closed.shape[1], 1)]
@@ -526,7 +528,7 @@ def use_available(state: Any, closed: Array) -> None:
 
 
 def refused_loss(policy: Policy, state: Any, refused: int, losses: Array) -> InvalidParameter:
-    """What is wrong with the losses that a game's kernel refused; it names the arm."""
+    """Return the error for losses that a game's kernel refused, naming the arm."""
     i = abs(refused) - 1
     arm = i if policy.arms is None else policy.arms[i]
     if refused > 0:

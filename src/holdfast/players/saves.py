@@ -8,8 +8,8 @@
         "bounds": […], "left": 2, "pieces": […], "rounds": 19, "switches": 4,
         "out": [0]}}                                arms that were not available at the last ask, if any
 
-The check sum tells of damage, not of intent: somebody who edits a document can sign it again. So nothing here is
-believed because it is signed.
+The check sum detects damage, not tampering: anyone who edits a document can sign it again. So nothing here is
+trusted because it is signed.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ VERSION = 1
 
 
 def sealed(content: Mapping[str, Any]) -> str:
-    """The document of a game."""
+    """Return the document of a game."""
     return json.dumps({"format": FORMAT, "version": VERSION, "check": check_sum(content), "player": content})
 
 
 def check_sum(content: Mapping[str, Any]) -> str:
-    """What tells a damaged document."""
+    """Return the check sum that detects a damaged document."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def opened(data: object) -> dict[str, Any]:
-    """The content of a document, after every check that needs no policy."""
+    """Return the content of a document, after every check that needs no policy."""
     if not isinstance(data, (str, bytes)):
         raise BadSavedState(f"saved player data must be the text that save() returned; got {type(data).__name__}")
     try:
@@ -66,14 +66,14 @@ def opened(data: object) -> dict[str, Any]:
 
 
 def described(policy: Policy) -> dict[str, Any]:
-    """A policy in a document: its settings, without its functions, whose names are kept with them."""
+    """Return a policy as a document has it: its settings, with the names of functions kept separately."""
     settings = policy.settings()
     functions = sorted(name for name, value in settings.items() if callable(value))
     return {"policy": {k: v for k, v in settings.items() if k not in functions}, "functions": functions}
 
 
 def policy_of(content: Mapping[str, Any], policy: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Policy:
-    """The policy a document was saved by, or `policy` if it is the same: then nothing is imported."""
+    """Return the policy of a document; `policy` itself if it matches, so that nothing is imported."""
     saved, functions = content["policy"], content["functions"]
     if policy is None and functions:
         raise BadSavedState(
@@ -99,15 +99,15 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None, allow: Iterable
 
 @dataclass(frozen=True)
 class Saved:
-    """A game as a document has it, each number finite and in its range."""
+    """A game read from a document, each number finite and in its range."""
 
     state: dict[str, Any]
     block: dict[str, Any] | None
     """The block in play."""
     last_arm: int | None
-    """The arm that was played last."""
+    """The arm played last."""
     out: list[int]
-    """Arms that were not available at the last ask of this block."""
+    """Unavailable arms at the last ask of this block."""
     begun: int
     stream: list[int]
     bounds: tuple[float, float]
@@ -118,7 +118,7 @@ class Saved:
 
 
 def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
-    """Return the game that `content` describes."""
+    """Return the game described by `content`."""
     kernels, K, most = policy.kernels, policy.n_arms, int(LONGEST)
     state = named_numbers(content["state"], policy.state_layout, K, "state")
     begun = whole_number("begun", content["begun"], least=0, most=most)
@@ -148,7 +148,7 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
 
 
 def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
-    """Finite numbers for every saved name of `layout`, and for no other, each in its range.
+    """Return finite numbers for exactly the saved names of `layout`, each in its range.
 
     Before its first block a game's state is all zeros, whatever the ranges. With `n_arms` 0 the number of arms is not
     known.

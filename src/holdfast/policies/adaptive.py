@@ -1,10 +1,10 @@
-"""Adaptive Tsallis-Switch: the paper's policy around baselines that it learns, with blocks and a rate that follow them.
+"""Adaptive Tsallis-Switch: the paper's policy around learnt baselines, with blocks and a rate that follow them.
 
-The paper's rate supposes that a block of b rounds may lose anything from 0 to b. Nearly always it loses about what the
-last blocks lost. So estimates are made around a level β that was seen, the rate follows how far losses really were from
+The paper's rate assumes that a block of b rounds may lose anything from 0 to b. Nearly always it loses about what the
+last blocks lost. So estimates are made around an observed level β, the rate follows how far losses really were from
 it (V), and blocks are long while the choice is open and totals are calm, short once the choice is made.
 ``docs/adaptive.md`` has the algorithm, the theorems with their proofs, and what is not proved; ``docs/research.md`` has
-what was tried. Line numbers below are those of the pseudo-code there.
+the experiments. Line numbers below are those of the pseudo-code there.
 
 Everything that `observe` needs of the draw is in the block: baselines are added to C at the draw, and a loss adds one
 step to its own arm, whenever it comes.
@@ -47,17 +47,17 @@ BELOW_TWO = real(above=0, most=1.9)
 """A step of 2 would reach beyond the simplex."""
 
 REBASE = 4096.0
-"""C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
+"""C is shifted back to a minimum of zero when that exceeds this many s: p depends on differences only."""
 
 LEAST_SURPRISE = 1.0 / 64.0
-"""ρ is never supposed to be smaller: a block is at most 8 times `matched_length` as long as √x (line 3)."""
+"""Lower bound on ρ: a block is at most 8 times `matched_length` as long as √x (line 3)."""
 
 
 class AdaptiveParams(NamedTuple):
-    """λ, the constants, and what is computed from them once."""
+    """λ, the constants, and values computed from them once."""
 
-    lam: float  # λ; 0 where it is announced
-    varying: float  # 1 where it is announced, else 0
+    lam: float  # λ; 0 if announced
+    varying: float  # 1 if λ is announced, else 0
     longest_step_down: float
     longest_step_up: float
     floor_budget: float
@@ -82,7 +82,7 @@ Size = Range(0.0, WIDEST)
 
 
 class AdaptiveBlock(NamedTuple):
-    """A block: what its estimate and its part of V are made of."""
+    """Values that a block's estimate and its part of V are made of."""
 
     arm: Scalar
     rounds: Scalar
@@ -91,15 +91,13 @@ class AdaptiveBlock(NamedTuple):
     root: Annotated[Scalar, Positive]  # √p_I
     R: Annotated[Scalar, Positive]  # 2/η
     m: Annotated[Scalar, NonNegative]  # m_I
-    u: Annotated[Scalar, NonNegative]  # the floor u_I: less than this is not believed
+    u: Annotated[Scalar, NonNegative]  # the floor u_I: a smaller total is raised to it
     least_m: Annotated[Scalar, NonNegative]  # min m_i
     Z_own: Annotated[Scalar, NonNegative]  # the other arms' part of Z(m_I)
     Z_least: Annotated[Scalar, NonNegative]  # and of Z(min m_i)
 
 
 class AdaptiveState(NamedTuple):
-    """A game."""
-
     n: Annotated[Scalar, Whole]  # blocks begun
     begun: Annotated[Scalar, Size]  # rounds of blocks begun
     told: Annotated[Scalar, Size]  # rounds of blocks observed
@@ -138,7 +136,7 @@ class AdaptiveState(NamedTuple):
 
 @kernel
 def begin(state: Any, K: int) -> None:
-    """Before the first block: a level of ½, the spread of a fair coin, and the least surprise."""
+    """Initialise the state: a level of ½, the spread of a fair coin, and the least surprise."""
     state.beta[0], state.spread[0], state.length[0] = 0.5, 0.25, 1.0
     for i in range(K):
         state.level[i, 0] = 0.5
@@ -147,7 +145,7 @@ def begin(state: Any, K: int) -> None:
 
 @kernel
 def two_thirds(a: float, near: float) -> float:
-    """a^{2/3} by Newton's method from a number `near` it; no power function, which may round as the processor does."""
+    """Return a^{2/3} by Newton's method from `near`. A power function might round differently on other processors."""
     if a <= 0.0:
         return 0.0
     y = near if near > 0.0 else max(a, 1.0)
@@ -162,7 +160,7 @@ def two_thirds(a: float, near: float) -> float:
 
 @kernel
 def begin_block(params: Any, state: Any, lam: float) -> None:
-    """Λ and V̄ before the weights (lines 1 and 2)."""
+    """Compute Λ and V̄ before the weights (lines 1 and 2)."""
     raised = two_thirds(state.clock[0], state.paid[0] - state.highest[0])
     state.highest[0] = max(state.highest[0], lam)
     state.paid[0] = state.highest[0] + raised
@@ -172,7 +170,7 @@ def begin_block(params: Any, state: Any, lam: float) -> None:
 
 @kernel
 def next_length(params: Any, state: Any, lam: float, R: float) -> float:
-    """b_n from the weights in `root` (line 3), and what the block adds to clock and Q."""
+    """Return b_n from the weights in `root` (line 3), and add the block to clock and Q."""
     root, K = state.root, state.root.shape[0]
     leader, fourths = 0, 0.0
     for i in range(K):
@@ -206,7 +204,7 @@ def next_length(params: Any, state: Any, lam: float, R: float) -> float:
 
 @kernel
 def solve(state: Any, R: float, rho: float) -> None:
-    """√p_i into `root`, from the last solution, and from its corrected sums if one arm was observed since."""
+    """Write √p_i into `root`, starting from the last solution, or its corrected sums if one arm was observed since."""
     smallest(state.C, state.least)
     s, y = state.least[0] - state.x[0], state.moved[0]
     start = tsallis_start(R, rho, s, state.rest2[0], state.rest3[0], state.rest4[0], y)
@@ -223,7 +221,7 @@ def solve(state: Any, R: float, rho: float) -> None:
 
 @kernel
 def draw_root(root: Any, target: float) -> int:
-    """The first arm at which p_1 + … + p_i exceeds `target`; at worst the last."""
+    """Return the first arm at which p_1 + … + p_i exceeds `target`; at worst the last."""
     arm, reached = 0, root[0, 0] * root[0, 0]
     while reached <= target and arm < root.shape[0] - 1:
         arm += 1
@@ -233,7 +231,7 @@ def draw_root(root: Any, target: float) -> int:
 
 @kernel
 def draw(params: Any, state: Any, b: float, R: float, rho: float, share: float, streams: Any, block: Any) -> None:
-    """Baselines and the draw of a block of b rounds (lines 4 and 5); no floor exceeds `share`."""
+    """Set the baselines and draw a block of b rounds (lines 4 and 5); no floor exceeds `share`."""
     C, root, m = state.C, state.root, state.m
     K = C.shape[0]
     common = b * state.beta[0]  # a shift of all C, which p does not depend on
@@ -278,7 +276,7 @@ def draw(params: Any, state: Any, b: float, R: float, rho: float, share: float, 
 
 @kernel
 def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """Lines 1 to 5: rate, weights, length, baselines, the draw."""
+    """Begin a block, lines 1 to 5: rate, weights, length, baselines, the draw."""
     if state.n[0] == 0.0:
         begin(state, state.C.shape[0])
     lam = announced if params.varying > 0.0 else params.lam
@@ -295,7 +293,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
 
 @kernel
 def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
-    """Lines 6 to 8: the surprise of an arm not clearly the leader; the estimate with its two ledgers, V, the level."""
+    """Learn from a block, lines 6 to 8: surprise of a non-leader, the estimate with its two ledgers, V, the level."""
     if block.probability[0] < 0.6:
         off = (totals[0] - block.m[0]) / rounds
         state.surprise[0] += 0.1 * (min(max(off * off, LEAST_SURPRISE), 1.0) - state.surprise[0])
@@ -346,26 +344,26 @@ class Constants:
         The longest step of an estimate towards and away from an arm, in units of 1/(η√p): a and J. One bounds what a
         surprising gain can do to the others, the other what a single unlucky look can do to an arm.
     floor_budget
-        κ_W: what not believing a total far below the level may cost, in units of (1 − 1/K)Λ, Λ = λ + (λK)^{1/3}t^{2/3}.
+        κ_W: budget for raising totals far below the level, in units of (1 − 1/K)Λ, Λ = λ + (λK)^{1/3}t^{2/3}.
     cap_budget
-        κ_O: what cutting long steps may cost, in units of Λ + √(Kt).
+        κ_O: budget for cutting long steps, in units of Λ + √(Kt).
     least_noise
         ν: the least growth of V per round, a fifth of a fair coin's variance.
     memory
         Rounds over which the level of losses is remembered.
     deviations
-        By how many standard deviations of such a level an arm unseen may have become worse.
+        Standard deviations of such a level by which an unobserved arm may have become worse.
     calm_length, calm, longest_length
         While √(KV) ≤ `calm`·Λ, blocks may be `calm_length` times the paper's, at most `longest_length`·Λ/√K.
         `calm` is θ.
     spread_weight, least_spread
-        The spread of losses around the level is a moving mean with this weight, and never supposed to be smaller.
+        Weight of the moving mean of the spread of losses around the level, and its lower bound.
     switch_weight
         κ_Q: the rate falls at least as fast as what switches have cost rises.
     floor_share
         φ: a total below the floor is raised to at most φΛ/t of its block, however well the level is known.
     matched_length
-        μ/8: blocks are at most so many times the length at which a switch costs what a surprise does.
+        μ/8: blocks are at most this many times the length at which a switch costs what a surprise does.
 
     Examples
     --------
@@ -394,7 +392,7 @@ class Constants:
 
     @property
     def f(self) -> float:
-        """By how much a step down may lengthen the stability term (Lemma 3)."""
+        """Factor by which a step down may lengthen the stability term (Lemma 3)."""
         return 1 / (1 - self.longest_step_down / 2)
 
     @property
@@ -453,16 +451,13 @@ class AdaptiveTsallisSwitch(Policy):
 
     @property
     def announces(self) -> Announcement | None:
-        """λ_n, where the cost is announced."""
         return "switching_cost" if self.switching_cost == ANNOUNCED else None
 
     @property
     def kernels(self) -> Kernels:
-        """One game at a time: its block lengths depend on what was lost."""
         return KERNELS
 
     def parameters(self) -> AdaptiveParams:
-        """λ and the constants."""
         varying, root_K = isinstance(self.switching_cost, str), math.sqrt(self.n_arms)
         derived = {
             "lam": 0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit,
@@ -475,15 +470,13 @@ class AdaptiveTsallisSwitch(Policy):
         return AdaptiveParams(**asdict(self.constants) | derived)
 
     def settings(self) -> dict[str, Any]:
-        """Return the parameters as plain values, enough to make this policy again."""
         return super().settings() | {"constants": asdict(self.constants)}
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """p_n of the block drawn last."""
         return np.asarray(np.minimum(state.root, 1.0) ** 2)
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
-        """The estimates go on; a new arm has that of the best and the common level, a retired one is gone."""
+        """Keep the estimates. A new arm gets that of the best and the common level; a retired one is dropped."""
         new = {"C": min(state["C"]), "level": state["beta"], "W": 0.0, "root": 1e-100}
         after = rearranged(self.kernels.state_layout, state, kept, new)
         after["last_arm"] = kept.index(state["last_arm"]) if state["last_arm"] in kept else 0

@@ -1,6 +1,6 @@
-"""What the policies that follow average losses share: sums and counts per arm, and caution about switching.
+"""Shared parts of the policies that follow average losses: sums and counts per arm, and caution about switching.
 
-A block tells them only what it lost and over how many rounds, so blocks may be observed late and in any order.
+They need only a block's loss and its rounds, so blocks may be observed late and in any order.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ from holdfast.policies.policy import (
 )
 
 UNTOLD = -1e300
-"""The index of an arm that no loss is known of: better than any other."""
+"""Index of an arm without a known loss: better than any other."""
 
 
 class AverageState(NamedTuple):
-    """A game."""
-
     n: Annotated[Scalar, Whole]  # blocks begun
     C: Annotated[PerArm, NonNegative]  # total loss of each arm
     N: Annotated[PerArm, Whole]  # rounds told of each arm
@@ -40,7 +38,7 @@ class AverageState(NamedTuple):
 
 
 class CautiousParams(NamedTuple):
-    """Of policies with a threshold before a switch, a cooldown after it, and exploration."""
+    """Parameters of policies with a threshold before a switch, a cooldown after it, and exploration."""
 
     cooldown: float
     threshold: float
@@ -49,21 +47,21 @@ class CautiousParams(NamedTuple):
 
 @kernel
 def begin(state: Any, block: Any, arm: int, rounds: float, probability: float) -> None:
-    """The block of `arm`."""
+    """Fill in the block of `arm`."""
     block.arm[0], block.rounds[0], block.probability[0] = float(arm), rounds, probability
     state.last[0] = arm + 1.0
 
 
 @kernel
 def begin_with_cooldown(params: Any, state: Any, block: Any, arm: int, probability: float) -> None:
-    """A block of `params.cooldown` rounds where it is a switch, else of one."""
+    """Begin a block of `params.cooldown` rounds if it is a switch, else of one."""
     switch = state.last[0] != arm + 1.0
     begin(state, block, arm, params.cooldown if switch else 1.0, probability)
 
 
 @kernel
 def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
-    """Add to the sums of the arm."""
+    """Add a block to the sums of its arm."""
     arm = int(block.arm[0])
     state.C[arm, 0] += totals[0]
     state.N[arm, 0] += rounds
@@ -74,25 +72,25 @@ class Averaging(Policy):
     """A policy that keeps the total loss and the rounds of each arm."""
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """All on the block's arm: it was not drawn."""
+        """Return 1 for the block's arm: it was not drawn."""
         p = np.zeros(self.n_arms)
         p[int(block.arm[0])] = 1.0
         return p
 
     def next_best(self, params: Array, state: Any, block: Any, out: Mask) -> int:
-        """The arm of the least mean loss among the others; one that no loss is known of comes first."""
+        """Return the other arm with the least mean loss; one without a known loss comes first."""
         means = np.where(state.N > 0.0, state.C / np.maximum(state.N, 1.0), UNTOLD)
         return int(np.where(out, np.inf, means).argmin())
 
 
 @dataclass(frozen=True)
 class WithCooldown(Averaging):
-    """One with a threshold before a switch and a cooldown after it, as practitioners add by hand."""
+    """A policy with a threshold before a switch and a cooldown after it, as practitioners add by hand."""
 
     cooldown: int = field(default=1, kw_only=True, metadata=whole(least=1, most=int(LONGEST)))
     """Rounds for which an arm is held after each switch to it."""
     threshold: float = field(default=0.0, kw_only=True, metadata=real(least=0))
-    """By how much another arm must be better before it is switched to, in `units`."""
+    """Advantage in `units` that another arm needs before a switch."""
 
     @property
     def label(self) -> str:
@@ -101,23 +99,22 @@ class WithCooldown(Averaging):
         return self.id + cooldown + (f"-threshold-{self.threshold:g}" if self.threshold else "")
 
     def parameters(self) -> CautiousParams:
-        """Without exploration."""
         return CautiousParams(float(self.cooldown), self.threshold / self.unit, exploration=0.0)
 
 
-# UCB1, and following the leader: the arm of the least average loss, with or without the benefit of the doubt.
+# UCB1, and follow the leader: the arm with the least average loss, with or without an exploration bonus.
 
 
 @kernel
 def index(state: Any, arm: int, doubt: float) -> float:
-    """The mean loss of an arm less √(c ln t/N), `doubt` being c ln t."""
+    """Return the mean loss of an arm less √(c ln t/N), where `doubt` is c ln t."""
     N = state.N[arm, 0]
     return state.C[arm, 0] / N - math.sqrt(doubt / N) if N > 0.0 else UNTOLD
 
 
 @kernel
 def choose_ucb(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """Each arm once, then the arm of the least index; of several the last arm, or else the first."""
+    """Play each arm once, then the arm with the least index; on ties, the last arm played or else the first."""
     state.n[0] += 1.0
     K = state.C.shape[0]
     arm = int(state.n[0]) - 1
@@ -133,7 +130,7 @@ def choose_ucb(params: Any, state: Any, announced: float, streams: Any, block: A
 
 
 KERNELS = Kernels(choose_ucb, observe, AverageState, PlainBlock, params=CautiousParams)
-"""One game at a time: the lengths of its blocks depend on what was lost."""
+"""Kernels for one game at a time: block lengths depend on the losses."""
 
 
 @dataclass(frozen=True)
@@ -141,10 +138,10 @@ class Ucb1(WithCooldown):
     """UCB1 (Auer, Cesa-Bianchi and Fischer, Machine Learning 47, 2002) for losses.
 
     Plays each arm once, then the arm with the least mean loss − √(2 ln t/N_i): N_i rounds of it are known, t of all.
-    Made for independent losses, where its regret is O(ln T Σ 1/Δ_i); it knows nothing of switching costs, and has no
+    Designed for independent losses, where its regret is O(ln T Σ 1/Δ_i); it ignores switching costs, and has no
     guarantee where the losses change. `cooldown` and `threshold` are what people add by hand: ours, without a source.
 
-    A loss that comes late counts when it comes; until then an arm whose first loss is out is thought the best.
+    A late loss counts when it comes; until its first loss is in, an arm is considered the best.
 
     Parameters
     ----------
@@ -155,7 +152,7 @@ class Ucb1(WithCooldown):
     cooldown
         Rounds for which an arm is held after each switch to it, the first rounds of each arm included.
     threshold
-        By how much the index of another arm must be lower than that of the last before it is switched to, in `units`.
+        Difference in indices, in `units`, required before a switch.
 
     Examples
     --------
@@ -170,15 +167,14 @@ class Ucb1(WithCooldown):
     exploration: float = field(default=2.0, kw_only=True, metadata=real(least=0))
 
     def parameters(self) -> CautiousParams:
-        """With exploration."""
         return super().parameters()._replace(exploration=self.exploration)
 
 
 @dataclass(frozen=True)
 class FollowTheLeader(WithCooldown):
-    """The arm whose mean loss has been least so far, after one turn of each: what one does without thinking.
+    """Follow the leader: each arm once, then the arm with the least mean loss, the naive rule.
 
-    It has no guarantee: the arm that was unlucky in its first rounds is not looked at again.
+    It has no guarantee: an arm that was unlucky in its first rounds is not tried again.
 
     Parameters
     ----------
@@ -187,7 +183,7 @@ class FollowTheLeader(WithCooldown):
     cooldown
         Rounds for which an arm is held after each switch to it, the first turns included.
     threshold
-        By how much the mean of another arm must be lower before it is switched to, in `units`.
+        Difference in means, in `units`, required before a switch.
 
     Examples
     --------
@@ -203,18 +199,16 @@ class FollowTheLeader(WithCooldown):
 # UCB2: UCB in epochs that grow with each choice of an arm.
 
 EpochState = extended(AverageState, "EpochState", __name__, r=Annotated[PerArm, Whole], tau=Annotated[PerArm, Whole])
-"""Beside the averages: epochs r_i of each arm, and τ(r_i), the rounds they have together; 0 before the first."""
+"""Averages, plus the epochs r_i of each arm and τ(r_i), their total rounds; 0 before the first."""
 
 
 class EpochParams(NamedTuple):
-    """Of the epochs."""
-
     alpha: float  # α
 
 
 @kernel
 def epoch(params: Any, state: Any, arm: int) -> float:
-    """Begin the next epoch of `arm`; its rounds τ(r+1) − τ(r) with τ(r) = ⌈(1 + α)^r⌉, epochs without any passed over.
+    """Begin the next epoch of `arm`, of τ(r+1) − τ(r) rounds with τ(r) = ⌈(1 + α)^r⌉; skip empty epochs.
 
     The first epoch of an arm has τ(0) = 1 round, and so has every one after the longest that can be counted.
     """
@@ -230,7 +224,7 @@ def epoch(params: Any, state: Any, arm: int) -> float:
 
 @kernel
 def choose_ucb2(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """Each arm once, then the arm of the least x̄_i − √((1 + α) ln(e t/τ_i)/(2 τ_i)); of several, the first."""
+    """Play each arm once, then the arm with the least x̄_i − √((1 + α) ln(e t/τ_i)/(2 τ_i)); on ties the first."""
     state.n[0] += 1.0
     K = state.C.shape[0]
     arm = int(state.n[0]) - 1
@@ -250,13 +244,12 @@ def choose_ucb2(params: Any, state: Any, announced: float, streams: Any, block: 
 
 @dataclass(frozen=True)
 class InEpochs(Averaging):
-    """What UCB2 has in common with Thompson sampling in the same epochs."""
+    """Base of UCB2 and of Thompson sampling in the same epochs."""
 
     alpha: float = field(default=0.1, kw_only=True, metadata=real(least=1e-6, most=1.0))
     """α in τ(r) = ⌈(1 + α)^r⌉."""
 
     def parameters(self) -> EpochParams:
-        """α."""
         return EpochParams(self.alpha)
 
 
@@ -267,7 +260,7 @@ class Ucb2(InEpochs):
     Plays each arm once, then in epochs: the arm with the least mean loss − √((1 + α) ln(e t/τ(r_i))/(2τ(r_i))) is held
     for τ(r_i + 1) − τ(r_i) rounds, τ(r) = ⌈(1 + α)^r⌉, and r_i grows by one. For independent losses the regret is
     O(ln T Σ 1/Δ_i) and an arm has O(log T) epochs: few switches without knowing their cost. Epochs without a round
-    (τ(r + 1) = τ(r)) are passed over. A loss that comes late counts when it comes.
+    (τ(r + 1) = τ(r)) are skipped. A late loss counts when it comes.
 
     Parameters
     ----------
@@ -288,19 +281,19 @@ class Ucb2(InEpochs):
     deterministic: ClassVar[bool] = True
 
 
-# Thompson sampling: the arm that is best in one sample of what is believed.
+# Thompson sampling: the arm that is best in one sample of the posterior.
 
 
 @kernel
 def believed(state: Any, arm: int, stream: Any) -> float:
-    """A draw from Beta(1 + C, 1 + N − C), the belief about the mean loss of an arm."""
+    """Draw from Beta(1 + C, 1 + N − C), the posterior of an arm's mean loss."""
     C = state.C[arm, 0]
     return beta(1.0 + C, 1.0 + max(state.N[arm, 0] - C, 0.0), stream)
 
 
 @kernel
 def choose_thompson(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """A sample for each arm, and the arm of the least; the last, unless that is lower than its own by the threshold."""
+    """Sample each arm and play the least; keep the last arm unless the least is lower by the threshold."""
     state.n[0] += 1.0
     last = int(state.last[0]) - 1
     arm, least, of_last = 0, 2.0, 2.0 + params.threshold
@@ -321,8 +314,8 @@ class ThompsonSampling(WithoutProbabilities, WithCooldown):
     Draws a mean loss for each arm from its posterior Beta(1 + C_i, 1 + N_i − C_i) and plays the least; C_i is the loss
     of N_i rounds of arm i. Losses between 0 and 1 are counted as they are: a belief that is too cautious, since such
     losses vary less than 0 and 1 do (Agrawal and Goyal, COLT 2012, toss a coin instead; this spares its noise).
-    Made for independent losses; it knows nothing of switching costs. `cooldown` and `threshold` are what people add by
-    hand: ours, without a source. A loss that comes late counts when it comes.
+    Designed for independent losses; it ignores switching costs. `cooldown` and `threshold` are what people add by
+    hand: ours, without a source. A late loss counts when it comes.
 
     The probability of its choice is not known: `Player.probability` and `Player.probabilities` raise an error.
 
@@ -333,7 +326,7 @@ class ThompsonSampling(WithoutProbabilities, WithCooldown):
     cooldown
         Rounds for which an arm is held after each switch to it.
     threshold
-        By how much the sample of another arm must be lower than that of the last before it is switched to, in `units`.
+        Difference in samples, in `units`, required before a switch.
 
     Examples
     --------
@@ -350,7 +343,7 @@ class ThompsonSampling(WithoutProbabilities, WithCooldown):
 
 @kernel
 def choose_ts2(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """A sample for each arm; the arm of the least is held for its next epoch."""
+    """Sample each arm and hold the one with the least for its next epoch."""
     state.n[0] += 1.0
     arm, least = 0, 2.0
     for i in range(state.C.shape[0]):
@@ -362,7 +355,7 @@ def choose_ts2(params: Any, state: Any, announced: float, streams: Any, block: A
 
 @dataclass(frozen=True)
 class BatchedThompson(WithoutProbabilities, InEpochs):
-    """Thompson sampling that draws once for an epoch of UCB2 instead of once a round: TS2.
+    """Thompson sampling that draws once per epoch of UCB2 instead of once per round: TS2.
 
     Beta(1, 1) priors; the arm of the least sample is held for τ(r_i + 1) − τ(r_i) rounds, τ(r) = ⌈(1 + α)^r⌉, its first
     epoch for one round. The epochs are those of UCB2 (Auer et al. 2002); joining them with Thompson sampling is found
@@ -388,25 +381,21 @@ class BatchedThompson(WithoutProbabilities, InEpochs):
     kernels = Kernels(choose_ts2, observe, EpochState, PlainBlock, params=EpochParams)
 
 
-# One arm for ever: what every policy should be compared with where switching is expensive.
+# One arm throughout: the baseline for every policy where switching is expensive.
 
 
 class HoldState(NamedTuple):
-    """A game."""
-
     n: Annotated[Scalar, Whole]  # blocks begun
     arm: Annotated[Scalar, ArmIndex]
 
 
 class HoldParams(NamedTuple):
-    """Of the first draw."""
-
     n_arms: float
 
 
 @kernel
 def choose_forever(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """Draw the arm at the first block; blocks of 1, 2, 3, … rounds, so that there are few."""
+    """Draw the arm at the first block. Blocks have 1, 2, 3, … rounds, so that there are few."""
     K = int(params.n_arms)
     for g in range(state.arm.shape[0]):
         if state.n[0] == 0.0:
@@ -426,9 +415,9 @@ def observe_forever(params: Any, state: Any, block: Any, totals: Any, rounds: fl
 
 @dataclass(frozen=True)
 class HoldForever(Policy):
-    """One arm, drawn uniformly, and never another: one switch, and the regret of an arm taken at random.
+    """Draw one arm uniformly and never change it: one switch, and the regret of an arm taken at random.
 
-    Its first arm has probability 1/K, every later block is certain. Blocks grow, since nothing hangs on them.
+    The arm has probability 1/K at first and 1 in later blocks. Blocks grow, since nothing depends on them.
 
     Parameters
     ----------
@@ -448,11 +437,10 @@ class HoldForever(Policy):
     kernels = Kernels(choose_forever, observe_forever, HoldState, PlainBlock, side_by_side=True, params=HoldParams)
 
     def parameters(self) -> HoldParams:
-        """K."""
         return HoldParams(float(self.n_arms))
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """Uniform at the first block, then all on the arm."""
+        """Return the uniform distribution at the first block, then 1 for the arm."""
         if state.n[0] == 1.0:
             return np.full(self.n_arms, 1.0 / self.n_arms)
         p = np.zeros(self.n_arms)

@@ -21,8 +21,6 @@ ORDERS = ("index", "random", "round-robin")
 
 
 class EliminationState(NamedTuple):
-    """A game."""
-
     n: Annotated[Scalar, Whole]  # blocks begun
     C: Annotated[PerArm, NonNegative]  # total loss of each arm
     order: Annotated[PerArm, ArmIndex]  # the arms, the active ones first
@@ -35,27 +33,23 @@ class EliminationState(NamedTuple):
 
 
 class EliminationBlock(NamedTuple):
-    """A block."""
-
     arm: Scalar
     rounds: Scalar
     probability: Annotated[Scalar, Range(above=0.0, most=1.0)]
 
 
 class EliminationParams(NamedTuple):
-    """Of the batches."""
-
     horizon: float  # T
     threshold: float  # γ ln(TK)
-    shuffled: float  # 1 where each batch has an order of its own, else 0
-    one_by_one: float  # 1 where arms are played one round each in turn, else 0
+    shuffled: float  # 1 if each batch has its own random order, else 0
+    one_by_one: float  # 1 if arms are played one round each in turn, else 0
     grid: Array  # the grid points t_1 … t_M; empty where there are shares
     shares: Array  # rounds of each active arm in batch 1 … M; empty where there is a grid
 
 
 @kernel
 def best_of(state: Any) -> float:
-    """The active arm that has lost least; of several, the first."""
+    """Return the active arm that has lost least; on ties the first."""
     order, C = state.order, state.C
     best = order[0, 0]
     for i in range(1, int(state.active[0])):
@@ -67,13 +61,13 @@ def best_of(state: Any) -> float:
 
 @kernel
 def batches(params: Any) -> int:
-    """M."""
+    """Return M."""
     return int(params.grid.shape[0] + params.shares.shape[0])
 
 
 @kernel
 def begin_batch(params: Any, state: Any, streams: Any) -> None:
-    """Set the share q of each active arm (all that is left for the leader in the last batch)."""
+    """Set the share q of each active arm; in the last batch the leader gets all remaining rounds."""
     state.batch[0] += 1.0
     state.turn[0] = 0.0
     left = params.horizon - state.played[0]
@@ -119,7 +113,7 @@ def end_batch(params: Any, state: Any) -> None:
 
 @kernel
 def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """The next active arm: for its whole share, or for one round when the order is round-robin."""
+    """Play the next active arm, for its whole share, or for one round if the order is round-robin."""
     state.n[0] += 1.0
     if state.n[0] == 1.0:
         for i in range(state.order.shape[0]):
@@ -153,7 +147,7 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
 
 
 class Elimination(WithHorizon):
-    """What BaSE has in common with the other policy that drops arms after each batch."""
+    """Base of BaSE and of the other policy that drops arms after each batch."""
 
     kernels = Kernels(choose, observe, EliminationState, EliminationBlock, params=EliminationParams)
     waits_for_losses: ClassVar[bool] = True
@@ -161,11 +155,11 @@ class Elimination(WithHorizon):
 
     @property
     def deterministic(self) -> bool:  # type: ignore[override]  # of other policies it is the same for all of a class
-        """Whether nothing is drawn: all orders but the random one."""
+        """True for every order but the random one."""
         return self.order != "random"
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """All on the block's arm, unless the order is random: then it was any of those whose turn was still to come."""
+        """Return 1 for the block's arm; in random order, uniform over the arms whose turn was still to come."""
         p, arm, chance = np.zeros(self.n_arms), int(block.arm[0]), block.probability[0]
         left = state.order[max(int(state.turn[0]) - 1, 0) : int(state.active[0])].astype(int)
         if self.order == "random" and arm in left and math.isclose(len(left) * chance, 1.0):
@@ -183,7 +177,7 @@ class BaSE(Elimination):
     when its mean loss exceeds the least by √(γ ln(TK)/τ), τ the rounds each active arm has had. The last batch
     commits to the best mean. It must know the horizon T, and has no guarantee unless the losses are i.i.d.
 
-    The paper says neither how many batches, nor which γ, nor in which order (errata, point 23). Past the horizon it
+    The paper specifies neither the number of batches, nor γ, nor the order (errata, point 23). Past the horizon it
     stays with the arm it committed to.
 
     Parameters
@@ -193,13 +187,13 @@ class BaSE(Elimination):
     horizon
         T, the number of rounds that will be played.
     grid
-        Where batches end: ``"geometric"``, ``"arithmetic"`` or ``"minimax"``.
+        Grid of batch ends: ``"geometric"``, ``"arithmetic"`` or ``"minimax"``.
     batches
-        M. 0 stands for the default: ⌈ln T⌉ geometric, ⌈T^0.4⌉ arithmetic, ⌈log₂ log₂ T⌉ minimax.
+        M. 0 means the default: ⌈ln T⌉ geometric, ⌈T^0.4⌉ arithmetic, ⌈log₂ log₂ T⌉ minimax.
     gamma
         γ of the elimination; 0.5 as in its authors' code.
     order
-        In which order the arms of a batch are played: by ``"index"``, at ``"random"``, or ``"round-robin"``, one
+        Order of the arms in a batch: by ``"index"``, at ``"random"``, or ``"round-robin"``, one
         round each.
 
     Examples
@@ -227,11 +221,10 @@ class BaSE(Elimination):
 
     @property
     def grid_points(self) -> tuple[int, ...]:
-        """t_1, …, t_M with t_M = T."""
+        """The grid t_1, …, t_M with t_M = T."""
         return grid_points(self.grid, self.batches, self.horizon)
 
     def parameters(self) -> EliminationParams:
-        """The grid, and how its batches are played."""
         return EliminationParams(
             horizon=float(self.horizon),
             threshold=self.gamma * math.log(self.horizon * self.n_arms),
@@ -243,7 +236,7 @@ class BaSE(Elimination):
 
 
 def default_batches(grid: str, horizon: int) -> int:
-    """M where none is given."""
+    """Return the default M."""
     if grid == "geometric":
         batches = math.ceil(math.log(horizon))
     elif grid == "arithmetic":
@@ -254,7 +247,7 @@ def default_batches(grid: str, horizon: int) -> int:
 
 
 def grid_points(grid: str, batches: int, horizon: int) -> tuple[int, ...]:
-    """Ends t_1 < … < t_M = T of the batches: ⌊mT/M⌋, ⌊T^{m/M}⌋, or ⌊a^{2−2^{1−m}}⌋ with a = T^{1/(2−2^{1−M})}."""
+    """Return the batch ends t_1 < … < t_M = T: ⌊mT/M⌋, ⌊T^{m/M}⌋, or ⌊a^{2−2^{1−m}}⌋ with a = T^{1/(2−2^{1−M})}."""
     M, T = batches, horizon
     if grid == "arithmetic":
         points = [m * T // M for m in range(1, M)]
@@ -288,7 +281,7 @@ class BatchedElimination(Elimination):
     horizon
         T, the number of rounds that will be played.
     batches
-        B; 0 stands for ⌈ln T⌉, with which q is about e and the regret of the best order.
+        B; 0 means ⌈ln T⌉, for which q is about e and the regret of the best order.
 
     Examples
     --------
@@ -308,11 +301,10 @@ class BatchedElimination(Elimination):
 
     @property
     def shares(self) -> tuple[int, ...]:
-        """⌊q^i⌋ for i = 1 … B: rounds of each active arm in batch i."""
+        """Rounds of each active arm in batch i = 1 … B: ⌊q^i⌋."""
         return tuple(floor_power(self.horizon, Fraction(i, self.batches)) for i in range(1, self.batches + 1))
 
     def parameters(self) -> EliminationParams:
-        """The shares, in the order of the arms."""
         return EliminationParams(
             horizon=float(self.horizon),
             threshold=2.0 * math.log(2.0 * self.n_arms * self.horizon * self.batches),

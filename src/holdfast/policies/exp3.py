@@ -35,12 +35,10 @@ from holdfast.policies.policy import (
 )
 
 REBASE = 2.0**20
-"""C is moved back to a minimum of zero when the minimum exceeds this: p depends on differences only."""
+"""C is shifted back to a minimum of zero when that exceeds this: p depends on differences only."""
 
 
 class Exp3State(NamedTuple):
-    """A game."""
-
     n: Annotated[Scalar, Whole]  # blocks begun
     C: Annotated[PerArm, Range(0.0, LARGEST)]  # cumulative loss estimates, up to a common shift
     least: Annotated[Scalar, NonNegative]  # min C
@@ -61,14 +59,12 @@ class Exp3Block(NamedTuple):
 
 
 class Exp3Params(NamedTuple):
-    """Of its blocks."""
-
     length: float  # B
 
 
 @kernel
 def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """p_i ∝ exp(−η_n C_i) with η_n = √(ln K/(nK))/B, and an arm drawn from it."""
+    """Draw an arm from p_i ∝ exp(−η_n C_i) with η_n = √(ln K/(nK))/B."""
     state.n[0] += 1.0
     eta = schedules.exp3_rate(state.n[0], float(state.C.shape[0])) / params.length  # η_n = √(ln K/(nK))/B
     exponential_weights(state.C, state.least, eta, state.w, state.total)  # p_i ∝ exp(−η_n C_i)
@@ -83,7 +79,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
 
 @kernel
 def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
-    """C_I += c/p_I."""
+    """Add the estimate: C_I += c/p_I."""
     for g in range(state.least.shape[0]):
         state.C[int(block.arm[g]), g] += totals[g] * block.total[g] / block.weight[g]  # C_I += c/p_I
     smallest(state.C, state.least)
@@ -95,16 +91,15 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
 
 
 class ExponentialWeights(Policy):
-    """What EXP3 has in common with EXP3 on blocks."""
+    """Base of EXP3 and of EXP3 on blocks."""
 
     kernels = Kernels(choose, observe, Exp3State, Exp3Block, side_by_side=True, params=Exp3Params)
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """p of the block drawn last."""
         return np.asarray(state.w / state.w.sum())
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
-        """The estimates go on; a new arm has that of the best, a retired one is gone."""
+        """Keep the estimates. A new arm gets that of the best; a retired one is dropped."""
         after = rearranged(layout_of(Exp3State), state, kept, {"C": min(state["C"]), "w": 0.0})
         return {**after, "least": min(after["C"])}
 
@@ -129,7 +124,6 @@ class Exp3(ExponentialWeights):
     id: ClassVar[str] = "exp3"
 
     def parameters(self) -> Exp3Params:
-        """Rounds one by one."""
         return Exp3Params(length=1.0)
 
 
@@ -138,7 +132,7 @@ class BlockExp3(WithHorizon, WithSwitchingCost, ExponentialWeights):
     """EXP3 on blocks of max(1, ⌈λ^{2/3}(T/K)^{1/3}⌉) rounds; it must know the horizon T.
 
     The paper gives the length and no rounding, rate or value at λ = 0 (errata, point 24). We round up, use
-    EXP3's anytime rate in the number of blocks, divided by the length because a block's loss is so much larger
+    EXP3's anytime rate in the number of blocks, divided by the length because a block's loss is larger by that factor
     (after Arora, Dekel and Tewari 2012, who feed the average), and play EXP3 itself at λ = 0.
 
     Parameters
@@ -165,5 +159,4 @@ class BlockExp3(WithHorizon, WithSwitchingCost, ExponentialWeights):
         return min(length, int(schedules.LONGEST))
 
     def parameters(self) -> Exp3Params:
-        """The length of all blocks."""
         return Exp3Params(float(self.block_length))

@@ -1,12 +1,12 @@
-"""Experts: simple strategies with full information, for a policy that mixes them.
+"""Experts: simple full-information strategies, for a policy that mixes them.
 
-An expert stands on one arm in each round. Two kernels play it:
+An expert has one arm in each round. Two kernels play it:
 
-    step(own, memory, game, costs, here)      the arm to stand on in this round; `here` is the last one, −1 at first
+    step(own, memory, game, costs, here)      the arm for this round; `here` is the last one, −1 at first
     learn(own, memory, game, costs, losses)   what every arm lost in this round, each from 0 to 1
 
-`own` are the expert's settings as an array, `memory` what it keeps between rounds, by the names that it declares, and
-`game` what all experts of a game may read:
+`own` holds the expert's settings as an array, `memory` what it keeps between rounds, by the names it declares, and
+`game` is shared by all experts of a game:
 
     game.n[0]                    the round, from 1
     game.lam[0]                  what a switch costs in this round; with a table of costs, the largest entry
@@ -15,8 +15,8 @@ An expert stands on one arm in each round. Two kernels play it:
     game.closed[h * K + i, 0]    the same h rounds ahead, for h below game.closed_rows[0]
     game.forecast[r * K + i, 0]  the forecast for h rounds ahead in row r = game.first[0] + h, below game.rows[0]
 
-`price(game, costs, a, b)` is what going from arm a to arm b costs now. An expert that returns an arm that is not
-available is put on another one.
+`price(game, costs, a, b)` is the cost of switching from arm a to arm b now. An expert that returns an arm that is not
+available is moved to another one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from holdfast.policies.policy import Kernel
 LONGEST_PERIOD = 100_000
 
 HORIZON = 24
-"""Rounds that a smoothed mean is thought to last."""
+"""Rounds that a smoothed mean is assumed to last."""
 
 
 class ExpertKernels(NamedTuple):
@@ -45,43 +45,43 @@ class ExpertKernels(NamedTuple):
     step: Kernel
     learn: Kernel
     memory: type
-    """A NamedTuple of what it keeps between rounds."""
+    """NamedTuple of what it keeps between rounds."""
     look_ahead: int = 0
     """Rounds that it plans; 0 for an expert that does not use `first_step`."""
 
     @property
     def layout(self) -> Layout:
-        """Where its numbers lie."""
+        """Layout of its memory."""
         return layout_of(self.memory)
 
 
 @dataclass(frozen=True)
 class Expert(ABC):
-    """A strategy that stands on one arm in each round. Its fields are its settings."""
+    """A strategy with one arm in each round. Its fields are its settings."""
 
     id: ClassVar[str]
-    """Its name in a saved game."""
+    """Name in a saved game."""
 
     @property
     @abstractmethod
     def kernels(self) -> ExpertKernels:
-        """What plays it."""
+        """The kernels that play it."""
 
     def own(self) -> Sequence[float]:
         """The settings as its kernels read them."""
         return ()
 
     def sizes(self) -> Mapping[str, int]:
-        """The numbers that `holdfast.kernels.several` names in its memory."""
+        """Sizes that `holdfast.kernels.several` names in its memory."""
         return {}
 
     @property
     def layout(self) -> Layout:
-        """Where its memory lies."""
+        """Layout of its memory."""
         return self.kernels.layout.of_size(self.sizes())
 
     def settings(self) -> dict[str, Any]:
-        """The settings as plain values, enough to make this expert again."""
+        """Return the settings as plain values, enough to recreate this expert."""
         return {"expert": address_of(self)} | {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Expert(ABC):
 
 @kernel
 def price(game: Any, costs: Any, origin: int, arm: int) -> float:
-    """What going from arm `origin` to `arm` costs in this round; `origin` is −1 before the first round."""
+    """Return the cost of switching from `origin` to `arm` in this round; `origin` is −1 before the first."""
     if origin == arm:
         return 0.0
     if costs.shape[0] == 0:
@@ -100,7 +100,7 @@ def price(game: Any, costs: Any, origin: int, arm: int) -> float:
 
 @kernel
 def cheapest_move(game: Any, costs: Any, value: Any, here: int) -> int:
-    """The arm of the least `value` plus the price of going there; rather `here` than another."""
+    """Return the arm with the least `value` plus switching cost; on ties, `here`."""
     arm = here
     least = math.inf if here < 0 or game.shut[here, 0] > 0.0 else value[here, 0]
     for i in range(value.shape[0]):
@@ -113,9 +113,9 @@ def cheapest_move(game: Any, costs: Any, value: Any, here: int) -> int:
 
 @kernel
 def first_step(game: Any, costs: Any, rounds: int, here: int) -> int:
-    """The first arm of the cheapest plan over `rounds` rows of losses in ``game.ahead``, by dynamic programming.
+    """Return the first arm of the cheapest plan over `rounds` rows of losses in ``game.ahead``, by dynamic programming.
 
-    value(i) is the cheapest cost from round h on for who stands on arm i then.
+    value(i) is the least cost from round h on when arm i is in play then.
     """
     K = game.value.shape[0]
     value, other = game.value, game.other
@@ -145,50 +145,48 @@ def first_step(game: Any, costs: Any, rounds: int, here: int) -> int:
 # Experts that follow no plan: a fixed arm, the work function, smoothed losses.
 
 STEADY = 1e-12
-"""Work functions are compared up to this, since a table of costs is added and taken away again."""
+"""Tolerance in comparing work functions, since a table of costs is added and subtracted again."""
 
 
 @kernel
 def learn_nothing(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
-    """For an expert that keeps nothing."""
+    """Learn nothing, for an expert without memory."""
 
 
 class Nothing(NamedTuple):
-    """For an expert that keeps nothing."""
+    """The memory of an expert without one."""
 
 
 @kernel
 def stand(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
-    """Its one arm."""
+    """Return the one arm."""
     return int(own[0])
 
 
 @dataclass(frozen=True)
 class FixedArm(Expert):
-    """Always the same arm. While that is not available the stand-in of all experts, and back."""
+    """Always the same arm; while it is unavailable, the stand-in of all experts."""
 
     id: ClassVar[str] = "fixed-arm"
     arm: int = field(default=0, metadata=whole(least=0))
 
     @property
     def kernels(self) -> ExpertKernels:
-        """Nothing to learn."""
         return ExpertKernels(stand, learn_nothing, Nothing)
 
     def own(self) -> Sequence[float]:
-        """The arm."""
         return (float(self.arm),)
 
 
 class WorkMemory(NamedTuple):
-    """The work function: what the cheapest plan so far costs that ends on each arm, less the least of these."""
+    """The work function: the cost of the cheapest plan so far that ends on each arm, less the least."""
 
     w: PerArm
 
 
 @kernel
 def step_work(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
-    """Move when the plan that ends here is as cheap by way of another arm; to the arm whose own plan is cheapest."""
+    """Move if the plan ending here is as cheap via another arm, to the arm whose own plan is cheapest."""
     if here < 0:
         return 0
     w, K, scale, least_toll = memory.w, memory.w.shape[0], own[0], own[1]
@@ -204,7 +202,7 @@ def step_work(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
 
 @kernel
 def learn_work(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
-    """w ← w + ℓ, then each arm by way of the cheapest other; min w ← 0."""
+    """Update w ← w + ℓ, then each arm via the cheapest other; min w ← 0."""
     w, K, scale, least_toll = memory.w, memory.w.shape[0], own[0], own[1]
     least = math.inf
     for i in range(K):
@@ -228,8 +226,8 @@ def learn_work(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> Non
 class WorkFunction(Expert):
     """The work function algorithm (Borodin, Linial and Saks, J. ACM 39, 1992), at `scale` times the switching cost.
 
-    w(i) is what the cheapest plan so far costs that ends on arm i. The expert moves when the plan that ends on its own
-    arm is as cheap by way of another. A scale above 1 moves later; so does `least`, below which no switch is thought to
+    w(i) is the cost of the cheapest plan so far that ends on arm i. The expert moves when the plan that ends on its own
+    arm is as cheap via another. A scale above 1 moves later; so does `least`, below which no switch is assumed to
     cost: where losses are noisy, an expert that moves for a small λ follows the noise.
     """
 
@@ -239,23 +237,19 @@ class WorkFunction(Expert):
 
     @property
     def kernels(self) -> ExpertKernels:
-        """One number for each arm."""
         return ExpertKernels(step_work, learn_work, WorkMemory)
 
     def own(self) -> Sequence[float]:
-        """The scale and the least cost, both for losses from 0 to 1."""
         return (self.scale, self.least)
 
 
 class SmoothedMemory(NamedTuple):
-    """Smoothed losses."""
-
     mean: PerArm
 
 
 @kernel
 def step_smoothed(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
-    """Losses that stay as they are need no programme: stay for the horizon, or move once, now."""
+    """Stay for the horizon or move once, now: constant losses need no dynamic program."""
     if here < 0:
         return 0
     for i in range(memory.mean.shape[0]):
@@ -265,7 +259,7 @@ def step_smoothed(own: Any, memory: Any, game: Any, costs: Any, here: int) -> in
 
 @kernel
 def learn_smoothed(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
-    """The plain mean of the first rounds, then a moving one."""
+    """Update the plain mean of the first rounds, then a moving one."""
     weight = max(own[0], 1.0 / game.n[0])
     for i in range(memory.mean.shape[0]):
         memory.mean[i, 0] += weight * (losses[i, 0] - memory.mean[i, 0])
@@ -273,7 +267,7 @@ def learn_smoothed(own: Any, memory: Any, game: Any, costs: Any, losses: Any) ->
 
 @dataclass(frozen=True)
 class Smoothed(Expert):
-    """Plans as if every arm went on losing its smoothed loss: moves when that saves more than the switch in `horizon`.
+    """Assumes that every arm keeps its smoothed loss: moves when that saves more than the switch within `horizon`.
 
     Parameters
     ----------
@@ -289,18 +283,16 @@ class Smoothed(Expert):
 
     @property
     def kernels(self) -> ExpertKernels:
-        """One number for each arm."""
         return ExpertKernels(step_smoothed, learn_smoothed, SmoothedMemory)
 
     def own(self) -> Sequence[float]:
-        """Weight and horizon."""
         return self.weight, float(self.horizon)
 
 
 # Experts that plan on a season: losses that repeat after a period, which is given or found.
 
 FOUND_PERIODS = (7, 12, 24, 48)
-"""Days of a week, months of a year, hours of a day, half hours of a day."""
+"""Days of a week, months of a year, hours and half hours of a day."""
 LONGEST_FOUND, FOUND_EVERY, FOUND_MEMORY, FOUND_FROM, FOUND_BELOW = 48, 5, 200.0, 240, 0.7
 """Each is looked at in every fifth round, and remembered over 200 of these. It is found, from round 240 and ten periods
 on, where the mean square of differences to one period ago is below 0.7 times that to half a period ago."""
@@ -315,7 +307,7 @@ class SeasonalMemory(NamedTuple):
 
 @kernel
 def step_seasonal(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
-    """Plan on the season plus the last deviation, which fades; where a phase was not seen yet, on the last loss."""
+    """Plan on the season plus the last deviation, which fades; for a phase not seen yet, on the last loss."""
     if here < 0:
         return 0
     K, rounds, played = memory.deviation.shape[0], int(own[2]), int(game.n[0]) - 1
@@ -333,7 +325,7 @@ def step_seasonal(own: Any, memory: Any, game: Any, costs: Any, here: int) -> in
 
 @kernel
 def learn_seasonal(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
-    """The mean of the phase, plain at first, then moving."""
+    """Update the mean of the phase, plain at first, then moving."""
     K, played = memory.deviation.shape[0], int(game.n[0]) - 1
     period = memory.season.shape[0] // K
     phase, visits = played % period, played // period + 1
@@ -363,20 +355,18 @@ class SeasonalPlan(Expert):
 
     @property
     def kernels(self) -> ExpertKernels:
-        """A number for each arm and phase."""
         return ExpertKernels(step_seasonal, learn_seasonal, SeasonalMemory, look_ahead=2 * self.period)
 
     def sizes(self) -> Mapping[str, int]:
-        """The period."""
         return {"period": self.period}
 
     def own(self) -> Sequence[float]:
-        """Weight, what is left of a deviation after a round, and the rounds to plan."""
+        """Weight, the share of a deviation left after a round, and the rounds to plan."""
         return self.weight, math.exp(-2.0 / self.period), 2.0 * self.period
 
 
 class FoundMemory(NamedTuple):
-    """The last losses in a ring, how far losses were from those one period and half a period ago, and the season."""
+    """The last losses in a ring, their distances to one period and half a period ago, and the season."""
 
     ring: several(PerArm, LONGEST_FOUND)  # type: ignore[valid-type]
     season: several(PerArm, LONGEST_FOUND)  # type: ignore[valid-type]
@@ -388,7 +378,7 @@ class FoundMemory(NamedTuple):
 
 @kernel
 def step_found(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
-    """As a season of the period that was found; until there is one, as if the last losses stayed."""
+    """Plan on the season of the period found; until there is one, as if the last losses stayed."""
     K, period = memory.deviation.shape[0], int(memory.period[0])
     if here < 0:
         return 0
@@ -407,7 +397,7 @@ def step_found(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
 
 @kernel
 def learn_found(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
-    """Errors of each period, the season, and now and then whether another period is better."""
+    """Update each period's errors and the season, and check now and then whether another period is better."""
     K, played, ring = memory.deviation.shape[0], int(game.n[0]) - 1, memory.ring
     c = played % FOUND_EVERY
     if c < len(FOUND_PERIODS) and played >= FOUND_PERIODS[c]:
@@ -445,10 +435,10 @@ def learn_found(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> No
 
 @dataclass(frozen=True)
 class FoundSeason(Expert):
-    """A `SeasonalPlan` whose period of 7, 12, 24 or 48 rounds is found from what was seen.
+    """A `SeasonalPlan` that detects its period of 7, 12, 24 or 48 rounds.
 
     A period is found when losses are much closer to those one period ago than to those half a period ago. Longer ones,
-    as the 168 hours of a week, have to be given. Until then it plays as `Smoothed()` does.
+    such as the 168 hours of a week, must be given. Until one is found it plays as `Smoothed()` does.
 
     Parameters
     ----------
@@ -461,22 +451,20 @@ class FoundSeason(Expert):
 
     @property
     def kernels(self) -> ExpertKernels:
-        """The last losses, and a number for each arm and phase."""
         return ExpertKernels(step_found, learn_found, FoundMemory, look_ahead=2 * LONGEST_FOUND)
 
     def own(self) -> Sequence[float]:
-        """The weight."""
         return (self.weight,)
 
 
 # An expert that plans on given forecasts.
 
 ERROR_WEIGHT, MOST_PERSISTENCE, LEAST_SQUARE = 0.01, 0.98, 1e-12
-"""How persistent errors of forecasts are is a moving mean of this weight; never more than this."""
+"""Weight of the moving mean of the persistence of forecast errors; its upper bound; the least mean square."""
 
 
 class ForecastMemory(NamedTuple):
-    """How wrong the forecast of the last round was, and how much of such an error lasts to the next round."""
+    """How wrong the last round's forecast was, and the share of such an error that persists to the next round."""
 
     error: PerArm
     squares: Scalar
@@ -486,7 +474,7 @@ class ForecastMemory(NamedTuple):
 
 @kernel
 def step_forecast(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
-    """Plan on the given forecast plus its last error, which fades as errors did so far; stay where there is none."""
+    """Plan on the given forecast plus its last error, which fades as errors did so far; stay if there is none."""
     K, rounds = memory.error.shape[0], int(game.rows[0] - game.first[0])
     if rounds <= 0:
         return max(here, 0)
@@ -502,7 +490,7 @@ def step_forecast(own: Any, memory: Any, game: Any, costs: Any, here: int) -> in
 
 @kernel
 def learn_forecast(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
-    """The error of this round, and what it has to do with the last one."""
+    """Update the error of this round and its correlation with the last one."""
     K = memory.error.shape[0]
     if game.first[0] >= game.rows[0]:
         for i in range(K):
@@ -522,14 +510,14 @@ def learn_forecast(own: Any, memory: Any, game: Any, costs: Any, losses: Any) ->
 
 @dataclass(frozen=True)
 class GivenForecast(Expert):
-    """Plans on the forecasts that ``ask(forecast=...)`` gives, corrected by how wrong they just were.
+    """Plans on the forecasts given to ``ask(forecast=...)``, corrected by how wrong they just were.
 
-    Between two forecasts it uses what is left of the last one. Without any it stays where it is.
+    Between two forecasts it uses the rest of the last one. Without any it stays where it is.
 
     Parameters
     ----------
     rounds
-        The most rounds of a forecast that are looked at.
+        The most rounds of a forecast that are used.
     """
 
     id: ClassVar[str] = "given-forecast"
@@ -537,7 +525,6 @@ class GivenForecast(Expert):
 
     @property
     def kernels(self) -> ExpertKernels:
-        """The forecast is the game's; its errors are the expert's."""
         return ExpertKernels(step_forecast, learn_forecast, ForecastMemory, look_ahead=self.rounds)
 
 
@@ -546,7 +533,7 @@ class GivenForecast(Expert):
 EXPERTS: Mapping[str, type[Expert]] = {
     kind.id: kind for kind in (FixedArm, WorkFunction, Smoothed, SeasonalPlan, FoundSeason, GivenForecast)
 }
-"""Each expert id with its class."""
+"""Expert classes by id."""
 
 WORK = ((1.0, 0.0), (4.0, 0.0), (16.0, 0.0), (1.0, 16.0))
 MEANS = ((1.0, HORIZON), (0.3, HORIZON), (0.1, 4 * HORIZON), (0.02, HORIZON))
@@ -554,16 +541,16 @@ SEASON_WEIGHTS = (1.0, 0.15)
 
 
 def default_experts(n_arms: int, periods: Sequence[int] | None = None, forecast_rounds: int = 48) -> tuple[Expert, ...]:
-    """Every fixed arm, work functions, plans on smoothed and seasonal losses and on given forecasts.
+    """Return the default experts: every fixed arm, work functions, and plans on smoothed, seasonal and given losses.
 
     Parameters
     ----------
     n_arms
         The number of arms K.
     periods
-        Rounds after which losses repeat, such as 24 for hours; none, if it is empty. Without it a period is looked for.
+        Rounds after which losses repeat, such as 24 for hours; none, if empty. If left out, a period is searched for.
     forecast_rounds
-        The most rounds of a given forecast that are looked at; 0 where none are given.
+        The most rounds of a given forecast that are used; 0 if none are given.
 
     Examples
     --------
@@ -581,7 +568,7 @@ def default_experts(n_arms: int, periods: Sequence[int] | None = None, forecast_
 
 
 def made_expert(given: object) -> Expert:
-    """An expert, or one from its settings by name: ``{"expert": "work-function", "scale": 2}``."""
+    """Return an expert, made from its settings by name if need be: ``{"expert": "work-function", "scale": 2}``."""
     if isinstance(given, Expert):
         return given
     if not isinstance(given, Mapping):

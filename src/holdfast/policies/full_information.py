@@ -1,4 +1,4 @@
-"""Exponential weights over the arms with a fixed rate, drawn lazily; and what other policies with weights share."""
+"""Exponential weights over the arms with a fixed rate, drawn lazily, and other full-information policies."""
 
 from __future__ import annotations
 
@@ -62,17 +62,15 @@ WeightsGame = extended(
 
 
 class RateParams(NamedTuple):
-    """The parameters."""
-
     eta: float
     share: float  # of the weights that is spread evenly in each round
 
 
 @kernel
 def begin_round(game: Any) -> int:
-    """The weights of available arms into `P`, those of the last round into `before`; returns the last arm, −1 at first.
+    """Write the weights of available arms into `P`, the last round's into `before`. Return the last arm, or −1.
 
-    Where all these weights have vanished, the arms are equally likely.
+    If all these weights have vanished, the arms are equally likely.
     """
     P, K, total, open_arms = game.P, game.P.shape[0], 0.0, 0.0
     game.n[0] += 1.0
@@ -91,21 +89,21 @@ def begin_round(game: Any) -> int:
 
 @kernel
 def play_round(game: Any, block: Any, arm: int) -> None:
-    """A block of one round of this arm."""
+    """Fill in a block of one round of this arm."""
     game.last[0] = arm + 1.0
     block.arm[0], block.rounds[0], block.probability[0] = arm, 1.0, min(game.P[arm, 0], 1.0)
 
 
 @kernel
 def choose_hedge(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
-    """The arm of the weights' distribution that changes as rarely as they allow."""
+    """Draw the arm from the weights, changing as rarely as they allow."""
     here = begin_round(game)
     play_round(game, block, coupled_move(game.P, game.before, game.grown, here, next_uniform(streams, 0)))
 
 
 @kernel
 def observe_hedge(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> None:
-    """w ∝ exp(−ηC)."""
+    """Update w ∝ exp(−ηC)."""
     C, w, K, least, total = game.C, game.w, game.C.shape[0], math.inf, 0.0
     for i in range(K):
         game.known[i, 0], game.shut[i, 0] = losses[i, 0], 0.0
@@ -121,10 +119,9 @@ def observe_hedge(params: Any, game: Any, block: Any, losses: Any, rounds: float
 
 @dataclass(frozen=True)
 class WithWeights(WithHorizon, WithSwitchingCost, FullInformation):
-    """A policy that sees all losses, knows T, and draws its arms from weights."""
+    """A full-information policy that knows T and draws its arms from weights."""
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """The weights of this round."""
         return np.array(state.P)
 
 
@@ -135,7 +132,7 @@ class LazyHedge(WithWeights):
     p_i ∝ exp(−ηL_i) with L_i the losses of arm i so far (Freund and Schapire 1997). The rate that is best for T rounds
     without switching costs is √(8 ln K/T) (Cesa-Bianchi and Lugosi 2006, Theorem 2.2). A round moves at most η/4 of the
     weights, so that the expected cost is at most the best arm's + λ + ln K/η + ηT(1 + 2λ)/8; here η = √(8 ln K/((1 +
-    2λ)T)), which makes that λ + √((1 + 2λ)T ln K/2). It follows the best fixed arm, never a change.
+    2λ)T)), which makes that λ + √((1 + 2λ)T ln K/2). It follows the best fixed arm, not changes of it.
 
     Parameters
     ----------
@@ -159,7 +156,6 @@ class LazyHedge(WithWeights):
     kernels = Kernels(choose_hedge, observe_hedge, WeightsGame, PlainBlock, params=RateParams, full_information=True)
 
     def parameters(self) -> RateParams:
-        """The rate."""
         return RateParams(math.sqrt(8.0 * math.log(self.n_arms) / ((1.0 + 2.0 * self.lam) * self.horizon)), 0.0)
 
 
@@ -168,7 +164,7 @@ class LazyHedge(WithWeights):
 
 @kernel
 def observe_shared(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> None:
-    """w ← w·exp(−ηℓ), of which the share α is spread evenly."""
+    """Update w ← w·exp(−ηℓ), and spread the share α evenly."""
     w, K, total = game.w, game.w.shape[0], 0.0
     for i in range(K):
         game.known[i, 0], game.shut[i, 0] = losses[i, 0], 0.0
@@ -218,7 +214,6 @@ class FixedShare(WithWeights):
         self._set("shifts", whole_number("shifts", self.shifts, least=1, most=self.horizon - 2))
 
     def parameters(self) -> RateParams:
-        """Rate and share."""
         m, T = self.shifts, self.horizon
         share = m / (T - 1)
         entropy = -share * math.log(share) - (1.0 - share) * math.log1p(-share)
@@ -229,14 +224,14 @@ class FixedShare(WithWeights):
 # The shrinking dartboard: weighted majority that keeps its arm while the arm keeps its weight.
 
 DartsGame = extended(WeightsGame, "DartsGame", __name__, some=Annotated[Scalar, Flag])
-"""Beside the weights: whether some arm was not available in the last round."""
+"""The weights, plus whether some arm was unavailable in the last round."""
 
 
 @kernel
 def choose_dartboard(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
-    """Stay with probability (1 − β)^ℓ for the last loss ℓ of the arm, else draw any arm by its weight.
+    """Stay with probability (1 − β)^ℓ for the arm's last loss ℓ, else draw any arm by its weight.
 
-    Where arms are not available, or have just become so, weights change otherwise than by losses: then lazily.
+    If arms are unavailable or have just returned, weights change otherwise than by losses: then draw lazily.
     """
     here, u, some = begin_round(game), next_uniform(streams, 0), 0.0
     for i in range(game.shut.shape[0]):
@@ -255,8 +250,8 @@ class ShrinkingDartboard(WithWeights):
     """The shrinking dartboard (Geulen, Vöcking and Winkler, COLT 2010).
 
     Weights w_i = (1 − β)^{L_i}, L_i the losses of arm i so far. An arm is kept with probability w_i(t)/w_i(t − 1); else
-    one is drawn by its weight, perhaps the same. So the arm has the weights' distribution in each round, and is drawn
-    anew at most −ln(1 − β) times its losses. β = min(½, √(ln K/((1 + λ)T))): the order that their bound asks for; the
+    one is drawn by its weight, perhaps the same. So the arm has the weights' distribution in each round, and is redrawn
+    at most −ln(1 − β) times its losses. β = min(½, √(ln K/((1 + λ)T))): the order that their bound requires; the
     constant is ours.
 
     Parameters
@@ -281,7 +276,6 @@ class ShrinkingDartboard(WithWeights):
     kernels = Kernels(choose_dartboard, observe_hedge, DartsGame, PlainBlock, params=RateParams, full_information=True)
 
     def parameters(self) -> RateParams:
-        """−ln(1 − β)."""
         beta = min(0.5, math.sqrt(math.log(self.n_arms) / ((1.0 + self.lam) * self.horizon)))
         return RateParams(-math.log1p(-beta), 0.0)
 
@@ -299,14 +293,12 @@ LeaderGame = extended(
 
 
 class LeaderParams(NamedTuple):
-    """The parameters."""
-
     epsilon: float
 
 
 @kernel
 def choose_leader(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
-    """The arm of the least coordinate of the grid point in L + [0, 1/ε)^K."""
+    """Play the arm with the least coordinate of the grid point in L + [0, 1/ε)^K."""
     arm, least, K = 0, math.inf, game.L.shape[0]
     game.n[0] += 1.0
     if game.n[0] == 1.0:
@@ -335,7 +327,7 @@ class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, Ful
     A grid of spacing 1/ε is shifted once, at random. In each round the losses so far lie in one of its cells, shifted
     by up to 1/ε, and the arm that leads there is played: it changes only when the losses reach another cell. The cost
     is at most the best arm's + (1 + λ)εKT + 2/ε on average (their Theorem 1.1 and Lemma 1.2 for R = 1, A = K, D = 2);
-    here ε = √(2/((1 + λ)KT)). The probability of its choice is not worked out.
+    here ε = √(2/((1 + λ)KT)). The probability of its choice is not computed.
 
     Parameters
     ----------
@@ -356,7 +348,6 @@ class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, Ful
     kernels = Kernels(choose_leader, observe_leader, LeaderGame, PlainBlock, params=LeaderParams, full_information=True)
 
     def parameters(self) -> LeaderParams:
-        """ε."""
         return LeaderParams(math.sqrt(2.0 / ((1.0 + self.lam) * self.n_arms * self.horizon)))
 
 
@@ -373,7 +364,7 @@ WalkGame = extended(
 
 @kernel
 def choose_walk(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
-    """Every arm's sum takes a step of ±½; the arm of the least sum, of several the first."""
+    """Move every arm's sum by ±½ and play the arm with the least sum; on ties the first."""
     arm, least = 0, math.inf
     game.n[0] += 1.0
     for i in range(game.L.shape[0]):
@@ -389,7 +380,7 @@ class RandomWalkPerturbation(WithoutProbabilities, FullInformation):
 
     Follows the arm whose losses so far, plus a symmetric random walk with steps of ±½, are least. Regret and number of
     switches are both O(√(T ln K)) on average, for any T. It knows neither T nor the switching cost. The probability of
-    its choice is not worked out.
+    its choice is not computed.
 
     Parameters
     ----------
@@ -413,7 +404,7 @@ class RandomWalkPerturbation(WithoutProbabilities, FullInformation):
 class Threshold(ExpertMixture):
     """Move to the arm that was cheapest in the last round if it was cheaper by more than λ/m.
 
-    What people write by hand: it supposes that differences last for m rounds. Ours, without a source. The expert
+    The rule people write by hand: it assumes that differences last for m rounds. Ours, without a source. The expert
     `holdfast.experts.Smoothed` with weight 1 and horizon m, played alone.
 
     Parameters
@@ -423,9 +414,9 @@ class Threshold(ExpertMixture):
     switching_cost
         λ, or a table with a cost for each pair of arms, in `units`; or ``"announced"``.
     rounds
-        m, the rounds in which a switch is to pay.
+        m, the rounds within which a switch must pay off.
     stale
-        For how many rounds the last known loss stands for one that is not given.
+        Rounds for which the last known loss replaces a missing one.
 
     Examples
     --------
@@ -443,7 +434,6 @@ class Threshold(ExpertMixture):
 
     @property
     def mixed(self) -> tuple[Expert, ...]:
-        """The one expert."""
         return (Smoothed(1.0, self.rounds),)
 
 
@@ -452,10 +442,10 @@ class Threshold(ExpertMixture):
 
 @dataclass(frozen=True)
 class WorkFunctionAlone(ExpertMixture):
-    """The work function algorithm (Borodin, Linial and Saks, J. ACM 39, 1992), for who sees the losses of all arms.
+    """The work function algorithm (Borodin, Linial and Saks, J. ACM 39, 1992), under full information.
 
-    Moves when the cheapest plan so far that ends on its arm is as cheap by way of another. At most 2K − 1 times the
-    best plan in hindsight where a round's losses are seen before it; here they are seen after it, and (K − 1)/λ is
+    Moves when the cheapest plan so far that ends on its arm is as cheap via another. At most 2K − 1 times the
+    best plan in hindsight if a round's losses are seen before it; here they are seen after it, and (K − 1)/λ is
     added to that (`bounds.work_function_cost`). The expert `holdfast.experts.WorkFunction`, played alone.
 
     Parameters
@@ -465,9 +455,9 @@ class WorkFunctionAlone(ExpertMixture):
     switching_cost
         λ, or a table with a cost for each pair of arms, in `units`; or ``"announced"``.
     scale
-        It plays as if a switch cost `scale` times as much: above 1 it moves later.
+        Factor on the switching cost it plays by: above 1 it moves later.
     stale
-        For how many rounds the last known loss stands for one that is not given.
+        Rounds for which the last known loss replaces a missing one.
 
     Examples
     --------
@@ -486,7 +476,6 @@ class WorkFunctionAlone(ExpertMixture):
 
     @property
     def mixed(self) -> tuple[Expert, ...]:
-        """The one expert."""
         return (WorkFunction(self.scale),)
 
 
@@ -495,7 +484,7 @@ class WorkFunctionAlone(ExpertMixture):
 
 @dataclass(frozen=True)
 class ForecastPlan(ExpertMixture):
-    """Plans on a forecast and trusts it: plays the first step of the cheapest plan, and plans again in the next round.
+    """Plan on a forecast and trust it: play the first step of the cheapest plan, and plan again in the next round.
 
     Receding-horizon control, as in Lin, Liu, Wierman and Andrew, IGCC 2012. The forecast is the one that
     ``ask(forecast=...)`` gives, corrected by how wrong it just was; or, with `period`, the mean of each phase of it.
@@ -508,11 +497,11 @@ class ForecastPlan(ExpertMixture):
     switching_cost
         λ, or a table with a cost for each pair of arms, in `units`; or ``"announced"``.
     period
-        Plan on what each phase of so many rounds was like, instead of on given forecasts.
+        Rounds of a period, to plan on the mean of each phase instead of on given forecasts.
     forecast_rounds
-        The most rounds of a given forecast that are looked at. Without forecasts it stays where it is.
+        The most rounds of a given forecast that are used. Without forecasts it stays where it is.
     stale
-        For how many rounds the last known loss stands for one that is not given.
+        Rounds for which the last known loss replaces a missing one.
 
     Examples
     --------
@@ -536,10 +525,8 @@ class ForecastPlan(ExpertMixture):
 
     @property
     def forecast_rows(self) -> int:
-        """The most rows of a given forecast that are looked at."""
         return self.forecast_rounds if self.period is None else 0
 
     @property
     def mixed(self) -> tuple[Expert, ...]:
-        """The one expert."""
         return (GivenForecast(self.forecast_rounds) if self.period is None else SeasonalPlan(self.period, 0.15),)

@@ -47,7 +47,7 @@ from holdfast.policies.policy import Announcement, FullInformation, FullInformat
 
 @kernel
 def drawn(weights: Any, u: float) -> int:
-    """The first arm at which the sum of `weights` exceeds u times their total; at worst the last one that has any."""
+    """Return the first arm at which the sum of `weights` exceeds u times their total, or the last with any."""
     total = 0.0
     for i in range(weights.shape[0]):
         total += weights[i, 0]
@@ -61,7 +61,7 @@ def drawn(weights: Any, u: float) -> int:
 
 @kernel
 def coupled_move(P: Any, before: Any, grown: Any, here: int, u: float) -> int:
-    """The arm drawn from P by who stands on `here`, drawn from `before`, with the fewest switches.
+    """Draw an arm from P given `here`, drawn from `before`, with the fewest switches.
 
     Stay with probability min(1, P(a)/P_before(a)), else go where probability has `grown`. In the first round `here` is
     −1 and `before` all zeros.
@@ -80,7 +80,7 @@ def coupled_move(P: Any, before: Any, grown: Any, here: int, u: float) -> int:
 
 @kernel
 def lazy_move(params: Any, game: Any, here: int, u: float) -> int:
-    """Line 3 with one λ, and what it costs on average."""
+    """Make line 3's move with one λ, and return its expected cost."""
     arm, moved = coupled_move(game.P, game.before, game.value, here, u), 0.0
     for i in range(game.P.shape[0]):
         moved += game.value[i, 0]
@@ -90,10 +90,12 @@ def lazy_move(params: Any, game: Any, here: int, u: float) -> int:
 
 @kernel
 def flowing_move(params: Any, game: Any, here: int, u: float) -> int:
-    """Line 3 with a cost for each pair: probability flows along the experts, and never through an arm that it leaves.
+    """Make line 3's move with a cost for each pair: probability flows along the experts.
+
+    It never flows through an arm that it leaves.
 
     An expert keeps the smaller of its two weights; what others lost flows to what has grown. Then, where probability
-    both enters and leaves an arm, what enters goes on at once and what would leave stays: by the triangle inequality
+    both enters and leaves an arm, what enters passes on at once and what would leave stays: by the triangle inequality
     that costs no more, and with equal costs it is the lazy move.
     """
     P, flow, lost, grown, K = game.P, game.flow, game.value, game.other, game.P.shape[0]
@@ -141,18 +143,16 @@ def flowing_move(params: Any, game: Any, here: int, u: float) -> int:
 # The mixture: steps, lessons, weights and the rate. Lines are those of ``docs/full_information.md``.
 
 START = 0.1
-"""Δ_0 in units of (1 + λ) ln N: the rate begins at 10/(1 + λ)."""
+"""Δ_0 in units of (1 + λ) ln N: the rate starts at 10/(1 + λ)."""
 
 LEVEL_WEIGHT = 0.1
-"""Weight of the last loss in the level by which a stand-in is found for an arm that is not available."""
+"""Weight of the last loss in the level that ranks stand-ins for an unavailable arm."""
 
 SMALL = 0.01
-"""Below this e^−x − 1 + x is summed as a series."""
+"""Bound below which e^−x − 1 + x is summed as a series."""
 
 
 class HedgeParams(NamedTuple):
-    """The parameters."""
-
     log_experts: float  # ln of the number of experts
     lam: float  # λ, or the largest entry of the table
     varying: float  # whether λ is announced in each round
@@ -176,7 +176,7 @@ HedgeGame = extended(
     gap=Scalar,  # Σ (A − M): what mixing has cost beyond the mix loss
     gap_low=Scalar,  # what the sum has lost in rounding
     delta=Annotated[Scalar, Range(above=0.0, most=LARGEST)],  # Δ
-    moving=Scalar,  # what this round's switch costs on average, less what the experts pay for theirs
+    moving=Scalar,  # expected cost of this round's switch, less what the experts pay for theirs
     first=Annotated[Scalar, Whole],  # the row of the forecast for this round
     rows=Annotated[Scalar, Whole],  # rows of the forecast
     P=Annotated[PerArm, Weight],  # the distribution of this round's arm
@@ -198,11 +198,11 @@ HedgeGame = extended(
     ahead=several(ScratchPerArm, "ahead"),
     flow=several(ScratchPerArm, "pairs"),  # K where there is a cost for each pair of arms, otherwise none
 )
-"""A game: beside what every policy with full information keeps."""
+"""The state: what every full-information policy keeps, and the mixture's own."""
 
 
 class ExpertPart(NamedTuple):
-    """What belongs to one expert."""
+    """The settings and memory of one expert."""
 
     own: Any
     sizes: Any
@@ -212,7 +212,7 @@ class ExpertPart(NamedTuple):
 
 @kernel
 def part_of(params: Any, game: Any, j: int) -> ExpertPart:
-    """Settings and memory of expert j."""
+    """Return settings and memory of expert j."""
     at = params.places[4 * j : 4 * j + 8]
     return ExpertPart(
         params.own[int(at[0]) : int(at[4])],
@@ -224,17 +224,17 @@ def part_of(params: Any, game: Any, j: int) -> ExpertPart:
 
 @kernel
 def no_steps(params: Any, game: Any, stand_in: int, kind: int) -> None:
-    """After the last kind of expert."""
+    """End the chain of kinds of experts."""
 
 
 @kernel
 def no_lessons(params: Any, game: Any, losses: Any, kind: int) -> None:
-    """After the last kind of expert."""
+    """End the chain of kinds of experts."""
 
 
 @cache
 def steps_of(kinds: tuple[ExpertKernels, ...]) -> Any:
-    """A kernel that moves every expert; each kind has a loop of its own."""
+    """Return a kernel that moves every expert; each kind has a loop of its own."""
     if not kinds:
         return no_steps
     step, view, rest = kinds[0].step, kinds[0].layout.view, steps_of(kinds[1:])
@@ -258,7 +258,7 @@ def steps_of(kinds: tuple[ExpertKernels, ...]) -> Any:
 
 @cache
 def lessons_of(kinds: tuple[ExpertKernels, ...]) -> Any:
-    """A kernel that tells every expert the losses."""
+    """Return a kernel that tells every expert the losses."""
     if not kinds:
         return no_lessons
     learn, view, rest = kinds[0].learn, kinds[0].layout.view, lessons_of(kinds[1:])
@@ -276,7 +276,7 @@ def lessons_of(kinds: tuple[ExpertKernels, ...]) -> Any:
 
 @kernel
 def stand_in_of(game: Any) -> int:
-    """The available arm of the least smoothed loss."""
+    """Return the available arm with the least smoothed loss."""
     arm, least = 0, math.inf
     for i in range(game.level.shape[0]):
         if game.shut[i, 0] == 0.0 and game.level[i, 0] < least:
@@ -286,7 +286,7 @@ def stand_in_of(game: Any) -> int:
 
 @kernel
 def weigh(params: Any, game: Any) -> None:
-    """p ∝ exp(−ηC) into `p`, the last round's into `q`, and the arms' distributions into `P` and `before` (line 2)."""
+    """Write p ∝ exp(−ηC) to `p`, the last round's to `q`, the arms' distributions to `P` and `before` (line 2)."""
     eta, total = params.log_experts / game.delta[0], 0.0
     C, p, q, P, before = game.C, game.p, game.q, game.P, game.before
     for j in range(p.shape[0]):
@@ -303,7 +303,7 @@ def weigh(params: Any, game: Any) -> None:
 
 @kernel
 def exp_excess(x: float) -> float:
-    """e^−x − 1 + x, without the cancellation."""
+    """Return e^−x − 1 + x without cancellation."""
     if abs(x) > SMALL:
         return math.expm1(-x) + x
     return x * x * (0.5 - x * (1 / 6 - x * (1 / 24 - x * (1 / 120 - x * (1 / 720)))))
@@ -311,7 +311,7 @@ def exp_excess(x: float) -> float:
 
 @kernel
 def settle(params: Any, game: Any, losses: Any) -> None:
-    """Lines 4 to 6: what the round has cost each expert and the mixture, Δ."""
+    """Charge the round to each expert and to the mixture, and update Δ (lines 4 to 6)."""
     C, p, P, at, paid, stayed = game.C, game.p, game.P, game.at, game.paid, game.other
     eta, mean, own, mixed, least = params.log_experts / game.delta[0], 0.0, 0.0, 0.0, math.inf
     for j in range(p.shape[0]):
@@ -339,12 +339,12 @@ def settle(params: Any, game: Any, losses: Any) -> None:
 
 @cache
 def hedge_kernels(kinds: tuple[ExpertKernels, ...], pairs: bool) -> Kernels:
-    """The kernels of a mixture of such experts, however many there are; with a cost for each pair of arms, or one."""
+    """Return the kernels of a mixture of such experts, with one switching cost or one for each pair of arms."""
     steps, lessons, move = steps_of(kinds), lessons_of(kinds), flowing_move if pairs else lazy_move
 
     @kernel
     def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
-        """Lines 1 to 3: the experts move, their weights, the arm."""
+        """Run lines 1 to 3: the experts move, their weights, the arm."""
         game.n[0] += 1.0
         game.lam[0] = announced if params.varying > 0.0 else params.lam
         if game.n[0] == 1.0:
@@ -358,7 +358,7 @@ def hedge_kernels(kinds: tuple[ExpertKernels, ...], pairs: bool) -> Kernels:
 
     @kernel
     def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> None:
-        """Lines 4 to 6, and what the experts make of the losses."""
+        """Run lines 4 to 6, and let the experts learn from the losses."""
         settle(params, game, losses)
         lessons(params, game, losses, 0)
         weight = max(LEVEL_WEIGHT, 1.0 / game.n[0])
@@ -376,12 +376,12 @@ ANNOUNCED = "announced"
 
 @dataclass(frozen=True)
 class ExpertMixture(FullInformation):
-    """A policy that mixes experts, or plays one. It knows what switches cost and which arms are available."""
+    """A policy that mixes experts, or plays one. It knows switching costs and which arms are available."""
 
     switching_cost: float | Literal["announced"] | CostTable = field(kw_only=True)
     """λ, a table with a cost for each pair of arms, or ``"announced"``."""
     stale: int = field(default=0, kw_only=True, metadata=whole(least=0))
-    """For how many rounds the last known loss stands for one that is not given."""
+    """Rounds for which the last known loss replaces a missing one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -405,33 +405,30 @@ class ExpertMixture(FullInformation):
         return table
 
     def __getstate__(self) -> dict[str, Any]:
-        """The settings alone: kernels are composed again where they are needed."""
+        """Return the settings alone: kernels are composed again where they are needed."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
     @abstractmethod
     def mixed(self) -> tuple[Expert, ...]:
-        """The experts; those of one kind stand together."""
+        """The experts, grouped by kind."""
 
     @property
     def forecast_rows(self) -> int:
-        """The most rows of a given forecast that are looked at."""
+        """The most rows of a given forecast that are used."""
         return 0
 
     @property
     def announces(self) -> Announcement | None:
-        """λ of each round, where it is announced."""
         return "switching_cost" if self.switching_cost == ANNOUNCED else None
 
     @cached_property
     def kernels(self) -> Kernels:
-        """The loop over experts, composed of their kernels."""
         kinds = tuple(kind for kind, _ in groupby(self.mixed, key=_kind))
         return hedge_kernels(kinds, pairs=isinstance(self.switching_cost, tuple))
 
     @cached_property
     def state_layout(self) -> Layout:
-        """Where the numbers of a game with these experts lie."""
         layouts = [expert.layout for expert in self.mixed]
         sizes = {
             "experts": len(self.mixed),
@@ -444,7 +441,6 @@ class ExpertMixture(FullInformation):
         return self.kernels.state_layout.of_size(sizes)
 
     def parameters(self) -> HedgeParams:
-        """As the kernels take them."""
         own: list[float] = []
         expert_sizes: list[int] = []
         places = [[0, 0, 0, 0]]
@@ -473,11 +469,9 @@ class ExpertMixture(FullInformation):
         )
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """The mixture of this round."""
         return np.array(state.P)
 
     def settings(self) -> dict[str, Any]:
-        """The parameters as plain values, enough to make this policy again."""
         values = super().settings()
         if isinstance(self.switching_cost, tuple):
             values["switching_cost"] = [list(row) for row in self.switching_cost]
@@ -503,13 +497,13 @@ class AdaptiveHedgeSwitch(ExpertMixture):
         ``ask(switching_cost=...)``.
     period
         Rounds after which losses repeat, such as 24 for hours; or several, ``(24, 168)``; or none, ``()``. If left out,
-        a period of 7, 12, 24 or 48 rounds is looked for in what was seen.
+        a period of 7, 12, 24 or 48 rounds is searched for in past losses.
     experts
-        The experts to mix instead of the default ones: ``[*default_experts(K), MyPath()]``.
+        The experts to mix instead of the default ones: ``[*default_experts(K), MyExpert()]``.
     forecast_rounds
-        The most rounds of a forecast in ``ask(forecast=...)`` that are looked at.
+        The most rounds of a forecast in ``ask(forecast=...)`` that are used.
     stale
-        For how many rounds the last known loss stands for one that is not given. After that it is an error.
+        Rounds for which the last known loss replaces a missing one. After that it is an error.
 
     Examples
     --------
@@ -539,7 +533,6 @@ class AdaptiveHedgeSwitch(ExpertMixture):
 
     @cached_property
     def mixed(self) -> tuple[Expert, ...]:
-        """The experts that are mixed; those of one kind stand together."""
         if self.experts is not None:
             order: dict[Any, list[Expert]] = {}
             for expert in self.experts:
@@ -550,15 +543,13 @@ class AdaptiveHedgeSwitch(ExpertMixture):
 
     @property
     def forecast_rows(self) -> int:
-        """The most rows of a given forecast that are looked at."""
         return self.forecast_rounds
 
     def certificate(self, state: Any) -> float:
-        """2Δ: what the game has cost more than the best expert, at most and on average, in the units of the losses."""
+        """Return 2Δ, the bound on the mean excess cost over the best expert, in the units of the losses."""
         return 2.0 * float(state.delta[0]) * self.unit
 
     def settings(self) -> dict[str, Any]:
-        """The parameters as plain values, enough to make this policy again."""
         values = super().settings()
         if self.experts is not None:
             values["experts"] = [expert.settings() for expert in self.experts]

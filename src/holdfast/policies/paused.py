@@ -41,15 +41,13 @@ PausedBlock = extended(tsallis.TsallisBlock, "PausedBlock", __name__, paused=Sca
 
 
 class PausedParams(NamedTuple):
-    """Of both players."""
-
     lam: float  # λ
     share: float  # the budget in units of what Tsallis-Switch may cost
 
 
 @kernel
 def cost_of_blocks(lam: float, K: float, m: float) -> float:
-    """U(m) + λ: Theorem 1's bound for m rounds, and the switch back."""
+    """Return U(m) + λ: Theorem 1's bound for m rounds, and the switch back."""
     order: float = 5.25 * (lam * K * m * m) ** (1.0 / 3.0) + 6.4 * math.sqrt(K * m)
     return order + 3.0 * math.sqrt(2.0 * K) + 6.25 * lam + 6.25
 
@@ -62,7 +60,7 @@ def begin_from(state: Any, s: float) -> None:
 
 @kernel
 def pause(state: Any) -> None:
-    """Keep what Tsallis-INF has learnt, and begin Tsallis-Switch with nothing."""
+    """Keep what Tsallis-INF has learnt, and start Tsallis-Switch from nothing."""
     state.kept_s[0] = state.s[0]
     for i in range(state.C.shape[0]):
         state.kept[i, 0], state.C[i, 0] = state.C[i, 0] - state.least[0], 0.0
@@ -73,7 +71,7 @@ def pause(state: Any) -> None:
 
 @kernel
 def resume(state: Any) -> None:
-    """Forget Tsallis-Switch, and go on where Tsallis-INF was."""
+    """Drop Tsallis-Switch, and continue where Tsallis-INF was."""
     for i in range(state.C.shape[0]):
         state.C[i, 0], state.kept[i, 0] = state.kept[i, 0], 0.0
     state.paused[0] = 0.0
@@ -82,7 +80,7 @@ def resume(state: Any) -> None:
 
 @kernel
 def choose_paused(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """A round of Tsallis-INF, or a block of Tsallis-Switch where its switches have cost the epoch's budget."""
+    """Play a round of Tsallis-INF, or a block of Tsallis-Switch once its switches have used up the epoch's budget."""
     K, lam = float(state.C.shape[0]), params.lam
     if state.t[0] >= state.end[0]:
         state.span[0] = min(2.0 * state.span[0], LONGEST) if state.span[0] > 0.0 else whole_rounds(lam)
@@ -111,7 +109,7 @@ def choose_paused(params: Any, state: Any, announced: float, streams: Any, block
 
 @kernel
 def observe_paused(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
-    """As Algorithm 1 does; a loss that comes when its player rests or is forgotten is of no more use."""
+    """Observe as Algorithm 1 does, ignoring a loss whose player is paused or dropped."""
     same = block.phase[0] == state.phase[0] or block.paused[0] == 0.0
     if block.paused[0] == state.paused[0] and same:
         tsallis.observe(params, state, block, totals, rounds)
@@ -119,12 +117,12 @@ def observe_paused(params: Any, state: Any, block: Any, totals: Any, rounds: flo
 
 @dataclass(frozen=True)
 class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
-    """Tsallis-INF that is paused, not forgotten, where its switches cost too much. It needs no T.
+    """Tsallis-INF that is paused, not forgotten, while its switches cost too much. It needs no T.
 
     Epochs have ⌈λ⌉ rounds, then twice as many, and so on. In each Tsallis-INF plays single rounds until its switches
     have cost what Tsallis-Switch is proved to cost in such an epoch; then Tsallis-Switch, with nothing learnt, plays
-    the rest of it. In the next epoch Tsallis-INF goes on where it was. With one best arm and fixed gaps the cost grows
-    like (λ/Δ²) ln T, with constants of use (Theorem E, ``docs/paused.md``); for any losses its bound is of the order of
+    the rest of it. In the next epoch Tsallis-INF resumes where it was. With one best arm and fixed gaps the cost grows
+    like (λ/Δ²) ln T, with useful constants (Theorem E, ``docs/paused.md``); for any losses its bound is of the order of
     Theorem 1's from T ≥ λ on. It is the better theorem, not the better policy: `AdaptiveTsallisSwitch` costs less.
 
     Parameters
@@ -154,5 +152,4 @@ class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
         self._set("budget", real_number("budget", self.budget, least=1 / LARGEST, most=LARGEST))
 
     def parameters(self) -> PausedParams:
-        """λ and τ."""
         return PausedParams(self.lam, self.budget)

@@ -1,16 +1,16 @@
-"""What every policy is: a frozen description, and two kernels that play it in blocks.
+"""The protocol of a policy: a frozen description, and two kernels that play it in blocks.
 
     choose(params, state, announced, streams, block)   begin a block: fill in its arm, rounds and probability
-    observe(params, state, block, totals, rounds)      what that block lost over so many rounds
+    observe(params, state, block, totals, rounds)      what that block lost over `rounds` rounds
 
 `params` are the policy's parameters, `state` is the game, `block` the block in play: all by name
 (`holdfast.numerics.layout`). State and block are owned by the caller; parameters are never changed. `announced` is
 what the policy is told at the start of a block (Theorem 4's λ_n, Theorem 2's b_t), `streams` the random streams it
 draws from.
 
-**A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be
-stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without
-a loss says so (`waits_for_losses`). `rounds` is fewer than the block's own only where some of its losses never came.
+**A block is a value.** All that `observe` needs of the draw is in the block, not in the state: so a block may be
+stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot continue
+without a loss says so (`waits_for_losses`). `rounds` is fewer than the block's own only if some of its losses never came.
 
 Every array has one column per game. A policy whose blocks have the same lengths in every game may be played *side by
 side*: its kernels are then handed several columns at once, and the common ``block.rounds`` is that of column 0. All
@@ -55,27 +55,29 @@ if TYPE_CHECKING:
     from holdfast.players.player import FullInformationPlayer, Player
 
 RAREST = 1e-20
-"""No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
+"""Lower bound on the probability of an arm drawn by a 53-bit uniform, but for the first arm at a uniform of 0."""
 
 NOT_KNOWN = 0.0
-"""What a block says of a probability that nobody has worked out."""
+"""Probability in a block where the policy does not know it."""
 
 MOST_ARMS = 10**7
 
 HIGHEST_COST = 1e12
-"""λ in units of one round's range. A first block then has 10¹² rounds, and the few hundred blocks that follow fit into
-the 2⁵³ rounds that can be counted."""
+"""Largest λ in units of one round's range.
+
+A first block then has 10¹² rounds, and the few hundred blocks that follow fit into the 2⁵³ rounds that can be counted.
+"""
 
 Mask = NDArray[np.bool_]
 
 Kernel = Callable[..., Any]
-"""What Numba compiles. Its arguments are arrays on a CPU or on a GPU, or plain NumPy's: no type says that."""
+"""A function for Numba. Its arguments are arrays on a CPU or a GPU, or plain NumPy's: no type says that."""
 
 Announcement = Literal["switching_cost", "loss_bound"]
-"""What the world may have to tell a policy at the start of each block."""
+"""What a policy may need to be told at the start of each block."""
 
 BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
-"""What the block of every policy begins with; a probability of 0 is one that is not known."""
+"""Leading fields of every policy's block; a probability of 0 means unknown."""
 
 
 class Kernels(NamedTuple):
@@ -84,34 +86,34 @@ class Kernels(NamedTuple):
     choose: Kernel
     observe: Kernel
     state: type
-    """A NamedTuple of what a game keeps."""
+    """NamedTuple of what a game keeps."""
     block: type
-    """A NamedTuple that begins with `arm`, `rounds` and `probability`, then whatever `observe` wants handed back."""
+    """NamedTuple starting with `arm`, `rounds` and `probability`, then what `observe` needs back."""
     side_by_side: bool = False
-    """Whether several games can be played at once: only where their blocks have the same lengths."""
+    """True if games can be played together, as their blocks have equal lengths."""
     params: type | None = None
-    """A NamedTuple of what `Policy.parameters` returns; None for a policy without parameters."""
+    """NamedTuple returned by `Policy.parameters`; None for a policy without parameters."""
     full_information: bool = False
-    """Whether `observe` is given the losses of all arms, ``totals[i, g]``, or those of the arm in play."""
+    """True if `observe` gets the losses of all arms, ``totals[i, g]``; else those of the arm in play."""
 
     @property
     def state_layout(self) -> Layout:
-        """Where the numbers of the state lie."""
+        """Layout of the state."""
         return layout_of(self.state)
 
     @property
     def block_layout(self) -> Layout:
-        """Where the numbers of a block lie."""
+        """Layout of a block."""
         return _block_layout(self.block)
 
     @property
     def params_layout(self) -> ParamsLayout:
-        """Where the parameters lie."""
+        """Layout of the parameters."""
         return params_layout_of(self.params)
 
 
 class PlainBlock(NamedTuple):
-    """A block of which `observe` wants nothing handed back but what every block has."""
+    """A block with only the fields that every block has."""
 
     arm: Scalar
     rounds: Scalar
@@ -123,7 +125,7 @@ class FullInformationState(NamedTuple):
 
     known: Annotated[PerArm, Probability]  # the losses of the last round
     age: Annotated[PerArm, NonNegative]  # rounds since they were told
-    shut: Annotated[PerArm, Flag]  # 1 where an arm is not available in this round
+    shut: Annotated[PerArm, Flag]  # 1 if an arm is unavailable in this round
 
 
 @cache
@@ -137,27 +139,29 @@ def _block_layout(block: Any) -> Layout:
 
 @dataclass(frozen=True)
 class Policy(ABC):
-    """What to play: parameters only. `player()` begins a game; `holdfast.simulate` plays many."""
+    """A strategy: parameters only. `player()` begins a game; `holdfast.simulate` plays many."""
 
     n_arms: int = 0
-    """The number of arms K. Leave it out when `arms` names them."""
+    """The number of arms K. Leave it out if `arms` names them."""
 
     id: ClassVar[str]
-    """The policy's name in tables and on the command line."""
+    """Name in tables and on the command line."""
     waits_for_losses: ClassVar[bool] = False
-    """Whether the next block can begin only when all losses of this one are known. It hears of every block then, also
-    of one whose losses were all dropped: of no rounds and no loss."""
+    """True if the next block can begin only when all losses of this one are known.
+
+    It then hears of every block, even one whose losses were all dropped: of no rounds and no loss.
+    """
 
     deterministic: ClassVar[bool] = False
-    """Whether it draws nothing: the same losses give the same game, whatever the seed and the replication."""
+    """True if it draws nothing: the same losses give the same game, whatever the seed."""
 
     knows_probabilities: ClassVar[bool] = True
-    """Whether it knows what its arms are drawn from; if not, its blocks have the probability 0."""
+    """False if it does not know its distribution; its blocks then have probability 0."""
 
     arms: Sequence[str] | None = field(default=None, kw_only=True)
-    """Names of the arms; `ask` then returns the name."""
+    """Names of the arms, which `ask` then returns."""
     units: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
-    """The lowest and the highest loss of one round. `switching_cost` uses the same units."""
+    """Lowest and highest loss of one round; `switching_cost` uses the same units."""
 
     def __post_init__(self) -> None:
         self._set("arms", _checked_names(self.arms))
@@ -180,50 +184,50 @@ class Policy(ABC):
         check_fields(self)
 
     def _set(self, name: str, value: object) -> None:
-        """Put a checked value into this frozen object, while it is being made."""
+        """Set a checked field of this frozen object, while it is being made."""
         object.__setattr__(self, name, value)
 
     @property
     def label(self) -> str:
-        """The name of this policy in a table when no other is given."""
+        """Name in a table when no other is given."""
         return self.id
 
     @property
     @abstractmethod
     def kernels(self) -> Kernels:
-        """What plays it."""
+        """The kernels that play it."""
 
     @property
     def state_layout(self) -> Layout:
-        """Where the numbers of a game lie."""
+        """Layout of a game's state."""
         return self.kernels.state_layout
 
     @property
     def announces(self) -> Announcement | None:
-        """What the world must tell at the start of each block, if anything."""
+        """Announcement needed at the start of each block, if any."""
         return None
 
     @property
     def full_information(self) -> bool:
-        """Whether it is told the losses of all arms, not only those of the arm in play."""
+        """True if it is told the losses of all arms, not only of the arm in play."""
         return self.kernels.full_information
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What one round may lose, as it is told."""
+        """Range of one round's loss, as it is told."""
         return self.units
 
     @property
     def unit(self) -> float:
-        """The width of `units`: one normalised loss in the user's units."""
+        """Width of `units`: one normalised loss in the user's units."""
         return self.units[1] - self.units[0]
 
     def checked_cost(self, value: object) -> float:
-        """What one switch costs, in `units`; or an error."""
+        """Return the switching cost in `units`, or raise an error."""
         return real_number("switching_cost", value, least=0, most=HIGHEST_COST * self.unit)
 
     def one_cost(self, value: object) -> float:
-        """The same, of a policy that knows one cost: of a table with a cost for each pair of arms the largest entry."""
+        """Like `checked_cost`, but reduce a cost matrix to its largest entry, with a warning."""
         if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
             return self.checked_cost(value)
         table, _ = checked_costs(value, self.n_arms, HIGHEST_COST * self.unit)
@@ -233,20 +237,20 @@ class Policy(ABC):
         return largest
 
     def parameters(self) -> Any:
-        """What the kernels read as `params`: a value of the NamedTuple `kernels.params`."""
+        """Return what the kernels read as `params`: a value of the NamedTuple `kernels.params`."""
         return np.empty(0)
 
     def parameters_reaching(self, *, block: int = 1, horizon: float = 1.0) -> Any:
-        """The same, with a tabulated schedule that reaches this block and this many rounds."""
+        """Like `parameters`, with a tabulated schedule that reaches this block and this many rounds."""
         return self.parameters()
 
     def blocks_covered(self, params: Any) -> float:
-        """The number of blocks `params` is good for: all, unless a schedule is tabulated."""
+        """Return the number of blocks `params` covers: all, unless a schedule is tabulated."""
         return math.inf
 
     @abstractmethod
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """The distribution that the arm of `block` was drawn from, `state` being as the draw left it.
+        """Return the distribution that the arm of `block` was drawn from, `state` being as the draw left it.
 
         Parameters
         ----------
@@ -257,23 +261,23 @@ class Policy(ABC):
         """
 
     def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
-        """The arm to play instead of the block's arm: the most likely of those available; of several the first.
+        """Return the arm to play instead of the block's: the most likely available one; on ties the first.
 
         Parameters
         ----------
         params, state, block
             As in `probabilities`.
         out
-            Whether each arm is not available; at least one is.
+            True for each unavailable arm; at least one is available.
         """
         return int(np.where(out, -1.0, self.probabilities(params, state, block)).argmax())
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
-        """The state with which this policy goes on from a game of one with other settings.
+        """Return the state with which this policy continues a game of one with other settings.
 
-        `kept` has for each arm which arm it was before, None for a new one. Where only settings other than the arms
-        have changed, the state stays as it is, unless a policy says otherwise; whether arms can come and go, and what a
-        new one begins with, each policy says for itself.
+        `kept` has the former number of each arm, None for a new one. If only settings other than the arms
+        have changed, the state stays as it is, unless a policy overrides this. Whether arms can come and go, and what a
+        new one starts with, is up to each policy.
         """
         layout = self.state_layout
         rows = {name: per_arm for name, (_, per_arm, _) in zip(layout.names, layout.extents, strict=True) if per_arm}
@@ -295,10 +299,10 @@ class Policy(ABC):
         Parameters
         ----------
         seed
-            With the same seed and replication it plays the same arms, and those of `simulate`. None: an unpredictable
+            The same seed and replication play the same arms, as in `simulate`. None: an unpredictable
             seed.
         replication
-            Which of many games of this seed, from 0.
+            Index of the game among those of this seed, from 0.
         units
             The lowest and the highest loss of a round, in place of the policy's own.
         """
@@ -308,7 +312,7 @@ class Policy(ABC):
         return Player(policy, seed=seed, replication=replication)
 
     def settings(self) -> dict[str, Any]:
-        """The parameters as plain values, enough to make this policy again."""
+        """Return the parameters as plain values, enough to recreate this policy."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {"policy": address_of(self)} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
@@ -317,10 +321,10 @@ class Policy(ABC):
 
 @dataclass(frozen=True)
 class WithSwitchingCost(Policy):
-    """A policy that knows what a switch costs."""
+    """A policy that knows the switching cost."""
 
     switching_cost: float = field(kw_only=True)
-    """λ: what one switch costs, in `units`. Of a table with a cost for each pair of arms the largest is taken."""
+    """λ: cost of one switch, in `units`. A table of costs is reduced to its largest entry."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -328,13 +332,13 @@ class WithSwitchingCost(Policy):
 
     @property
     def lam(self) -> float:
-        """λ as the kernels take it: in normalised units."""
+        """λ in normalised units, as the kernels take it."""
         return self.switching_cost / self.unit
 
 
 @dataclass(frozen=True)
 class WithHorizon(Policy):
-    """A policy that must know how many rounds will be played."""
+    """A policy that must know the number of rounds."""
 
     horizon: int = field(kw_only=True, metadata=whole(least=1, most=int(LONGEST)))
     """T, the number of rounds."""
@@ -342,12 +346,12 @@ class WithHorizon(Policy):
 
 @dataclass(frozen=True)
 class WithoutProbabilities(Policy):
-    """A policy that does not know what its arms are drawn from; its blocks have the probability `NOT_KNOWN`."""
+    """A policy that does not know its distribution; its blocks have the probability `NOT_KNOWN`."""
 
     knows_probabilities: ClassVar[bool] = False
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """An error: they are not known."""
+        """Raise an error: they are not known."""
         raise HoldfastError(f"{self.label} does not know the probabilities of its arms")
 
 
@@ -364,7 +368,7 @@ class FullInformation(Policy):
 
 
 def packed_parameters(policy: Policy, params: Any) -> Array:
-    """`params` as the array that compiled kernels are given; or an error where a user-defined policy has others."""
+    """Return `params` as the array that compiled kernels take. Raise an error if a user-defined policy's differ."""
     wanted = policy.kernels.params
     has_none = wanted is None and isinstance(params, np.ndarray) and not params.size
     if not has_none and (wanted is None or not isinstance(params, wanted)):
@@ -376,7 +380,7 @@ def packed_parameters(policy: Policy, params: Any) -> Array:
 def rearranged(
     layout: Layout, state: Mapping[str, Any], kept: Sequence[int | None], new: Mapping[str, float]
 ) -> dict[str, Any]:
-    """A state by name with other arms: those of `kept`, and `new` numbers for those that were not there."""
+    """Return a state by name with other arms: those of `kept`, and `new` numbers for the others."""
     return {
         name: [new[name] if arm is None else values[arm] for arm in kept] if layout.kinds[name].per_arm else values
         for name, values in state.items()
@@ -398,6 +402,6 @@ def _checked_names(arms: object) -> tuple[str, ...] | None:
 
 
 def must_be(holds: bool, what: str) -> None:
-    """An error about saved numbers unless `holds`."""
+    """Raise an error about saved numbers unless `holds`."""
     if not holds:
         raise BadSavedState(f"saved player data is damaged: {what}")

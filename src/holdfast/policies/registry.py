@@ -45,11 +45,11 @@ POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "threshold": ("full_information:Threshold", {}),
     "forecast-plan": ("full_information:ForecastPlan", {}),
 }
-"""Each policy id with the module and class that play it, loaded at their first use, and the options it stands for."""
+"""Module, class and preset options of each policy id; modules are loaded at first use."""
 
 
 def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
-    """The class with this id, or the one that ``"module:Class"`` names, and the options the name stands for."""
+    """Return the class with this id, or named by ``"module:Class"``, and the preset options of the name."""
     if isinstance(name, str) and ":" in name:
         return class_at("policy", name, Policy), {}  # type: ignore[type-abstract]  # only compared with
     where, implied = POLICIES[one_of("policy", name, POLICIES)]
@@ -58,7 +58,7 @@ def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
 
 
 def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tuple[type[Policy], Mapping[str, Any]]:
-    """`find_policy` for a name out of a file or a store: a user-defined class is imported only if `allow` has it.
+    """Like `find_policy`, for a name from a file or a store: a user-defined class is imported only if in `allow`.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tu
 
 
 def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]] | None = None) -> Policy:
-    """The policy that `settings` describes: its name under ``"policy"``, and its parameters by name.
+    """Return the policy described by `settings`: its name under ``"policy"``, and its parameters by name.
 
-    With `allow`, a user-defined policy must be one of these, as in `allowed_policy`; by default any may be imported,
-    for settings that are the caller's own words.
+    With `allow`, a user-defined policy must be listed, as in `allowed_policy`; by default any may be imported,
+    for settings written by the caller.
 
     >>> make_policy({"policy": "base-minimax", "n_arms": 3, "horizon": 100}).grid
     'minimax'
@@ -108,9 +108,9 @@ def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]]
 
 
 def entry_of(text: str, parameter: str = "policies") -> dict[str, Any]:
-    """The table of a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
+    """Parse a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
 
-    Values are as TOML has them; a word needs no quotes. Unless a ``name`` is given, it is called what was written.
+    Values are TOML; a word needs no quotes. Unless a ``name`` is given, the text itself is the name.
     `parameter` names the text in errors.
 
     >>> entry_of("tsallis-inf:estimator=reduced-variance,loss_bound=2.0")["estimator"]

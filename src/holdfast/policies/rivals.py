@@ -18,7 +18,7 @@ from holdfast.policies.exp3 import Exp3Block, Exp3State, ExponentialWeights, obs
 from holdfast.policies.policy import Kernels, Policy, WithHorizon, WithSwitchingCost
 
 FIRST = 1024.0
-"""The first horizon that is supposed when none is known."""
+"""First horizon assumed when none is known."""
 
 Rounds, Begun = Range(0.0, 2.0 * LONGEST, whole=True), Range(1.0, 2.0 * LONGEST, whole=True)
 
@@ -27,10 +27,10 @@ AmirState = extended(
     "AmirState",
     __name__,
     t=Annotated[Scalar, Rounds],  # rounds begun
-    span=Annotated[Scalar, Begun],  # T, or what is supposed of it
-    end=Annotated[Scalar, Rounds],  # the round by which the next is supposed
+    span=Annotated[Scalar, Begun],  # T, known or assumed
+    end=Annotated[Scalar, Rounds],  # the round at which the next is assumed
     length=Annotated[Scalar, Begun],  # rounds of a block: 1 in the first phase, B in the second
-    switches=Annotated[Scalar, Whole],  # since this T was supposed
+    switches=Annotated[Scalar, Whole],  # since this T was assumed
     last=Annotated[Scalar, Range(1.0, whole=True, arms=0)],  # one more than the arm of the last block
     phase=Annotated[Scalar, Begun],  # phases begun
     m=Annotated[Scalar, Begun],  # blocks begun in this phase
@@ -39,15 +39,13 @@ AmirBlock = extended(tsallis.TsallisBlock, "AmirBlock", __name__, phase=Scalar)
 
 
 class AmirParams(NamedTuple):
-    """Of the two phases."""
-
     lam: float  # λ
-    horizon: float  # T; 0 stands for one that doubles
+    horizon: float  # T; 0 means doubling
 
 
 @kernel
 def begin_phase(state: Any, length: float) -> None:
-    """Blocks of another length, and nothing learnt."""
+    """Begin blocks of another length, with nothing learnt."""
     state.phase[0] += 1.0
     state.m[0], state.length[0] = 0.0, length
     for i in range(state.C.shape[0]):
@@ -57,7 +55,7 @@ def begin_phase(state: Any, length: float) -> None:
 
 @kernel
 def begin_span(params: Any, state: Any) -> None:
-    """Suppose the horizon, or twice the last one, and begin with single rounds."""
+    """Assume the horizon, or twice the last one, and begin with single rounds."""
     known = params.horizon > 0.0
     doubled = min(max(2.0 * state.span[0], FIRST), LONGEST)
     state.span[0] = params.horizon if known else doubled
@@ -68,7 +66,7 @@ def begin_span(params: Any, state: Any) -> None:
 
 @kernel
 def choose_amir(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """A block of Tsallis-INF: of one round while the switches cost less than (λK)^{1/3}T^{2/3}, then of B."""
+    """Play a block of Tsallis-INF: of one round while the switches cost less than (λK)^{1/3}T^{2/3}, then of B."""
     K, lam = float(state.C.shape[0]), params.lam
     if state.span[0] == 0.0 or state.t[0] >= state.end[0]:
         begin_span(params, state)
@@ -89,21 +87,20 @@ def choose_amir(params: Any, state: Any, announced: float, streams: Any, block: 
 
 @kernel
 def observe_phase(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
-    """As Tsallis-INF; a loss that comes when its phase is over is of no more use."""
+    """Observe as Tsallis-INF does, ignoring a loss whose phase is over."""
     if block.phase[0] == state.phase[0]:
         tsallis.observe(params, state, block, totals, rounds)
 
 
 @dataclass(frozen=True)
 class TsallisInTwoPhases(WithSwitchingCost, tsallis.Tsallis):
-    """What the version that knows the horizon has in common with the one that doubles it."""
+    """Base of the version that knows the horizon and of the one that doubles it."""
 
     kernels = Kernels(choose_amir, observe_phase, AmirState, AmirBlock, params=AmirParams)
 
     carried_over = Policy.carried_over  # its switches are those between these arms
 
     def parameters(self) -> AmirParams:
-        """λ, and no horizon."""
         return AmirParams(self.lam, horizon=0.0)
 
 
@@ -113,8 +110,8 @@ class AmirTsallis(WithHorizon, TsallisInTwoPhases):
 
     From "Better best of both worlds bounds for bandits with switching costs" (Amir, Azov, Koren and Livni, NeurIPS
     2022): O((λK)^{1/3}T^{2/3}) against any oblivious adversary, and O(min(ln T/Δ², T^{2/3})) (λ = 1) where one arm is
-    better by Δ throughout. The first phase draws anew in each round with η_t = 2/√t; the second holds each arm for
-    B = ⌈λ^{2/3}(T/K)^{1/3}⌉ rounds, begins with nothing learnt, and has η_n = 2/(B√n). At λ = 0 it is Tsallis-INF.
+    better by Δ throughout. The first phase redraws in each round with η_t = 2/√t; the second holds each arm for
+    B = ⌈λ^{2/3}(T/K)^{1/3}⌉ rounds, starts with nothing learnt, and has η_n = 2/(B√n). At λ = 0 it is Tsallis-INF.
 
     A reconstruction: abstract and idea are the paper's, its constants and whether it forgets were not at hand.
 
@@ -125,7 +122,7 @@ class AmirTsallis(WithHorizon, TsallisInTwoPhases):
     switching_cost
         λ, in `units`.
     horizon
-        T, the number of rounds that will be played; past it, it plays on as it is.
+        T, the number of rounds that will be played; past it, the policy continues unchanged.
 
     Examples
     --------
@@ -136,13 +133,12 @@ class AmirTsallis(WithHorizon, TsallisInTwoPhases):
     id: ClassVar[str] = "amir"
 
     def parameters(self) -> AmirParams:
-        """λ and T."""
         return AmirParams(self.lam, float(self.horizon))
 
 
 @dataclass(frozen=True)
 class AnytimeAmirTsallis(TsallisInTwoPhases):
-    """`AmirTsallis` without a horizon, by doubling: it supposes T = 1024, then 2048, …, and each time begins anew.
+    """`AmirTsallis` without a horizon, by doubling: it assumes T = 1024, then 2048, …, and restarts each time.
 
     The bounds hold up to a constant factor, that of the independent regime up to another logarithm. Doubling is ours.
 
@@ -165,18 +161,19 @@ class AnytimeAmirTsallis(TsallisInTwoPhases):
 # Stability-penalty matching: a learning rate that follows the probabilities, on the blocks of the paper.
 
 SpmState = extended(tsallis.TsallisState, "SpmState", __name__, beta=Annotated[Scalar, Range(8.0, LARGEST**2)])
-"""Beside Algorithm 1's: β of the next block."""
+"""Algorithm 1's state, plus β of the next block."""
 
 
 class SpmParams(NamedTuple):
-    """Of the blocks."""
-
     lam: float  # λ
 
 
 @kernel
 def stability_and_penalty(state: Any, beta: float) -> tuple[float, float, float]:
-    """z/2, h/2 and 1 − max q of the last draw: z = 2 Σ √min(q_i, 1 − max q), h = 2 Σ (√q_i − q_i), √q_i = βw_i."""
+    """Return z/2, h/2 and 1 − max q of the last draw.
+
+    Here z = 2 Σ √min(q_i, 1 − max q), h = 2 Σ (√q_i − q_i), √q_i = βw_i.
+    """
     K, best = state.w.shape[0], 0
     for i in range(1, K):
         best = i if state.w[i, 0] > state.w[best, 0] else best
@@ -194,7 +191,7 @@ def stability_and_penalty(state: Any, beta: float) -> tuple[float, float, float]
 
 @kernel
 def choose_spm(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """A block of Theorem 1's length with η = 2/β; then β += |B|² z/(β h)."""
+    """Draw a block of Theorem 1's length with η = 2/β; then β += |B|² z/(β h)."""
     K, n = float(state.C.shape[0]), state.n[0] + 1.0
     rounds = schedules.whole_rounds(schedules.theorem_1_length(n, K, params.lam))
     if n == 1.0:
@@ -239,7 +236,6 @@ class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
     carried_over = Policy.carried_over  # β is that of these arms
 
     def parameters(self) -> SpmParams:
-        """λ."""
         return SpmParams(self.lam)
 
 
@@ -247,15 +243,13 @@ class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
 
 
 class SpbParams(NamedTuple):
-    """Of the blocks."""
-
     lam: float  # λ
     length: float  # B
 
 
 @kernel
 def choose_spb(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """A block of B rounds with η = 2/β; then β += (B² z/β + λ(1 − max q))/h."""
+    """Draw a block of B rounds with η = 2/β; then β += (B² z/β + λ(1 − max q))/h."""
     K, B = float(state.C.shape[0]), params.length
     if state.n[0] == 0.0:
         state.beta[0] = 8.0 * K * B
@@ -284,7 +278,7 @@ class StabilityPenaltyBiasMatching(WithHorizon, WithSwitchingCost, tsallis.Tsall
     switching_cost
         λ, in `units`.
     horizon
-        T, the number of rounds that will be played; past it, it plays on as it is.
+        T, the number of rounds that will be played; past it, the policy continues unchanged.
 
     Examples
     --------
@@ -300,34 +294,31 @@ class StabilityPenaltyBiasMatching(WithHorizon, WithSwitchingCost, tsallis.Tsall
     carried_over = Policy.carried_over  # β is that of these arms
 
     def parameters(self) -> SpbParams:
-        """λ and B."""
         return SpbParams(self.lam, float(exp3_block(self.lam, self.horizon, self.n_arms)))
 
 
-# EXP3 that draws again only now and then: lazy resampling.
+# EXP3 with lazy resampling: it redraws only now and then.
 
 LazyRounds = Range(0.0, 2.0 * LONGEST, whole=True)
 LazyState = extended(
     Exp3State, "LazyState", __name__, t=Annotated[Scalar, LazyRounds], squares=Annotated[Scalar, NonNegative]
 )
-"""Beside EXP3's: rounds begun, and Σ E b² over the lengths b of the blocks begun."""
+"""EXP3's state, plus rounds begun, and Σ E b² over the lengths b of the blocks begun."""
 
 
 class LazyParams(NamedTuple):
-    """Of the coin."""
-
     lam: float  # λ
 
 
 @kernel
 def mean_length(t: float, K: float, lam: float) -> float:
-    """1/ε_t = max(1, λ^{2/3}(t/K)^{1/3}): how long an arm drawn in round t is held on average."""
+    """Return 1/ε_t = max(1, λ^{2/3}(t/K)^{1/3}), the mean hold of an arm drawn in round t."""
     return float(max(1.0, (lam * lam * t / K) ** (1.0 / 3.0)))
 
 
 @kernel
 def choose_lazy_exp3(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """I ~ p_i ∝ exp(−η C_i), and the number of rounds until the first of probability ε that draws again."""
+    """Draw I ~ p_i ∝ exp(−η C_i), and its rounds until the first of probability ε that redraws."""
     state.n[0] += 1.0
     K = float(state.C.shape[0])
     mean = mean_length(state.t[0] + 1.0, K, params.lam)
@@ -348,7 +339,7 @@ def choose_lazy_exp3(params: Any, state: Any, announced: float, streams: Any, bl
 
 @dataclass(frozen=True)
 class LazyExp3(WithSwitchingCost, ExponentialWeights):
-    """EXP3 with lazy resampling: in each round it draws an arm anew with a small probability only, else it holds.
+    """EXP3 with lazy resampling: in each round it redraws with a small probability only, else it holds its arm.
 
     An arm drawn at round t is held until a coin of probability ε_t = min(1, (K/(λ²t))^{1/3}) says to draw again, from
     EXP3's p_i ∝ exp(−η C_i); the loss of the whole stay, divided by p_I, is its estimate. So what is drawn has EXP3's
@@ -380,5 +371,4 @@ class LazyExp3(WithSwitchingCost, ExponentialWeights):
     )  # its blocks have random lengths
 
     def parameters(self) -> LazyParams:
-        """λ."""
         return LazyParams(self.lam)

@@ -50,7 +50,7 @@ Above = Range(above=0.0, most=WIDEST)
 
 
 class TsallisState(NamedTuple):
-    """A game: everything between two blocks."""
+    """The state between two blocks."""
 
     n: Annotated[Scalar, Whole]  # blocks begun
     C: PerArm  # cumulative loss estimates, up to a common shift
@@ -63,7 +63,7 @@ class TsallisState(NamedTuple):
     rest3: Annotated[Scalar, NonNegative]
     rest4: Annotated[Scalar, NonNegative]
     moved: Annotated[Scalar, NonNegative]  # D + s of that arm; 0 where the sums are of no use
-    fresh: Annotated[Scalar, Flag]  # whether C is as the last draw left it
+    fresh: Annotated[Scalar, Flag]  # 1 if C is as the last draw left it
     w: Annotated[PerArm, Above]  # √ρ √p_i of the last draw, up to `step`
     step: Scalar  # the solver's last step, over which w is refined
     S2: Scratch  # Σ w² of the last solution
@@ -74,7 +74,7 @@ class TsallisState(NamedTuple):
 
 
 class TsallisBlock(NamedTuple):
-    """A block: what its estimate is made of."""
+    """Values that a block's estimate is made of."""
 
     arm: Scalar
     rounds: Scalar
@@ -88,7 +88,7 @@ class TsallisBlock(NamedTuple):
 
 
 REBASE = 4096.0
-"""C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
+"""C is shifted back to a minimum of zero when that exceeds this many s: p depends on differences only."""
 
 
 # Schedules: |B_n|, η_n and the largest loss of the block that begins, number state.n; and what they read of `params`.
@@ -102,27 +102,27 @@ class Schedule(NamedTuple):
 
 
 class RateParams(NamedTuple):
-    """Of Theorems 2 and 4."""
+    """Parameters of Theorems 2 and 4."""
 
     rate_factor: float  # of the learning rate
 
 
 class LambdaParams(NamedTuple):
-    """Of Theorem 1."""
+    """Parameters of Theorem 1."""
 
     rate_factor: float
     lam: float  # λ
 
 
 class BoundParams(NamedTuple):
-    """Of Corollary 3."""
+    """Parameters of Corollary 3."""
 
     rate_factor: float
     bound: float  # B
 
 
 class GivenParams(NamedTuple):
-    """Of a schedule given by hand, for n = 1, 2, …"""
+    """Parameters of a schedule given by hand, for n = 1, 2, …"""
 
     lengths: Array
     rates: Array
@@ -130,7 +130,7 @@ class GivenParams(NamedTuple):
 
 @kernel
 def theorem_1(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
-    """Theorem 1, for the switching cost λ."""
+    """Set the schedule of Theorem 1, for the switching cost λ."""
     n = state.n[0]
     a = schedules.theorem_1_length(n, float(state.C.shape[0]), params.lam)  # a_n
     rounds = schedules.whole_rounds(a)
@@ -139,7 +139,7 @@ def theorem_1(params: Any, state: Any, announced: float) -> tuple[float, float, 
 
 @kernel
 def theorem_4(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
-    """Theorem 4, for the switching cost λ_n that is announced."""
+    """Set the schedule of Theorem 4, for the announced switching cost λ_n."""
     K = float(state.C.shape[0])
     state.sum[0] += schedules.theorem_4_increment(state.n[0], K, announced)  # a_n
     rounds = schedules.whole_rounds(schedules.theorem_4_length(K, announced, state.sum[0]))
@@ -148,20 +148,20 @@ def theorem_4(params: Any, state: Any, announced: float) -> tuple[float, float, 
 
 @kernel
 def corollary_3(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
-    """Corollary 3, for losses in [0, B]: one round at a time."""
+    """Set the schedule of Corollary 3, for losses in [0, B]: one round at a time."""
     return 1.0, params.rate_factor * schedules.corollary_3_rate(state.n[0], params.bound), params.bound
 
 
 @kernel
 def theorem_2(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
-    """Theorem 2, for losses in [0, b_t], b_t announced: one round at a time."""
+    """Set the schedule of Theorem 2, for losses in [0, b_t], b_t announced: one round at a time."""
     state.sum[0] += announced * announced  # Σ b_s²
     return 1.0, params.rate_factor * schedules.theorem_2_rate(state.sum[0]), announced
 
 
 @kernel
 def given(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
-    """Block lengths and learning rates as Algorithm 1 takes them."""
+    """Set the given block lengths and learning rates, as Algorithm 1 takes them."""
     n, last = int(state.n[0]), params.lengths.shape[0]
     row = (n if n < last else last) - 1
     return params.lengths[row], params.rates[row], params.lengths[row]
@@ -174,7 +174,7 @@ GIVEN = Schedule(given, GivenParams)
 
 @kernel
 def solve_block(state: Any, eta: float) -> int:
-    """p_n as `state.w` and `state.step`; returns the solver's passes over the arms."""
+    """Compute p_n as `state.w` and `state.step`. Return the solver's passes over the arms."""
     r, rho = 2.0 / eta, 0.25 * eta * eta
     for g in range(state.s.shape[0]):
         s, y = state.s[g], state.moved[g]
@@ -189,7 +189,7 @@ def solve_block(state: Any, eta: float) -> int:
 
 @kernel
 def draw_block(state: Any, rounds: float, eta: float, streams: Any, block: Any) -> None:
-    """p_n, and I_n drawn from it (Algorithm 1, lines 4 and 5)."""
+    """Compute p_n, and draw I_n from it (Algorithm 1, lines 4 and 5)."""
     solve_block(state, eta)
     rho, C, w = 0.25 * eta * eta, state.C, state.w
     for g in range(state.s.shape[0]):
@@ -207,7 +207,7 @@ def draw_block(state: Any, rounds: float, eta: float, streams: Any, block: Any) 
 
 @kernel
 def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
-    """C_I += c/p_I (Algorithm 1, lines 6 to 8), with 1/p_I = ρ(D_I + s)²."""
+    """Add the estimate C_I += c/p_I (Algorithm 1, lines 6 to 8), with 1/p_I = ρ(D_I + s)²."""
     rho, C = block.rho[0], state.C
     in_order = state.fresh[0] == 1.0 and block.n[0] == state.n[0]
     smallest_other(C, block.arm, state.lowest)  # before the loss is needed: the processor can begin early
@@ -232,7 +232,7 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
 
 @kernel
 def draw_around_baseline(state: Any, rounds: float, eta: float, bound: float, streams: Any, block: Any) -> None:
-    """A block around a baseline: C_i += b_i = (B/2) 1[p_i ≥ (ηB)²] for every arm (Zimmert and Seldin 2021)."""
+    """Draw a block around a baseline: C_i += b_i = (B/2) 1[p_i ≥ (ηB)²] (Zimmert and Seldin 2021)."""
     if state.fresh[0] == 1.0:  # a block before this one is still out, and min C not yet that of its baselines
         smallest(state.C, state.lowest)
         settle(state)
@@ -250,7 +250,7 @@ def draw_around_baseline(state: Any, rounds: float, eta: float, bound: float, st
 
 @kernel
 def observe_reduced_variance(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
-    """C_I += (c − b_I)/p_I."""
+    """Add the estimate C_I += (c − b_I)/p_I."""
     rho, C = block.rho[0], state.C
     in_order = state.fresh[0] == 1.0 and block.n[0] == state.n[0]
     for g in range(state.s.shape[0]):
@@ -283,7 +283,7 @@ def settle(state: Any) -> None:
 
 @cache
 def algorithm_1(schedule: Schedule, estimator: str) -> Kernels:
-    """Algorithm 1 on the blocks of a schedule: only what it plays is compiled."""
+    """Return the kernels of Algorithm 1 on the blocks of a schedule: only what it plays is compiled."""
     next_block = schedule.kernel
     if estimator == "importance-weighted":
 
@@ -298,7 +298,7 @@ def algorithm_1(schedule: Schedule, estimator: str) -> Kernels:
 
     @kernel
     def choose_reduced_variance(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-        """A block whose loss will be weighted around a baseline."""
+        """Draw a block whose loss will be weighted around a baseline."""
         state.n[0] += 1.0
         rounds, eta, bound = next_block(params, state, announced)
         draw_around_baseline(state, rounds, eta, bound, streams, block)
@@ -307,20 +307,18 @@ def algorithm_1(schedule: Schedule, estimator: str) -> Kernels:
 
 
 FASTER = {"importance-weighted": 1.0, "reduced-variance": 2.0}
-"""The estimators of an arm's loss from that of the arm played, and the factor of each one's learning rate (Zimmert and
-Seldin 2021)."""
+"""Learning-rate factor of each loss estimator (Zimmert and Seldin 2021)."""
 
 
 class Tsallis(Policy):
-    """What the policies that play Algorithm 1 have in common."""
+    """Base of the policies that play Algorithm 1."""
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """p_n of the block drawn last."""
         p = refine(state.w, float(state.step[0])) ** 2
         return np.asarray(p / p.sum())
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
-        """The estimates stay; a new arm has that of the best, and is as likely to be drawn; a retired one is gone.
+        """Keep the estimates. A new arm gets that of the best, and is as likely; a retired one is dropped.
 
         Nothing but the estimates is needed: the next solution starts from s alone, as after a block observed late.
         """
@@ -337,29 +335,29 @@ class Tsallis(Policy):
 
     @property
     def reduces_variance(self) -> bool:
-        """Whether losses are estimated around a baseline."""
+        """True if losses are estimated around a baseline."""
         return False
 
     def highest_loss(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> float:
-        """The largest loss of the block drawn last, in normalised units."""
+        """Return the largest loss of the latest block, in normalised units."""
         return schedules.LONGEST if block is None else float(block["rounds"])
 
     def sums(self, n: float) -> tuple[float, float]:
-        """What `sum` may be after n blocks: least, most."""
+        """Return the least and the greatest `sum` after n blocks."""
         return 0.0, 0.0
 
 
 FARTHEST = 1e24
-"""No estimate lies so many s above the least: a block loses at most a few s, and no arm rarer than 1e-20 is drawn."""
+"""Bound on an estimate above the least, in s: a block loses at most a few s, and no arm rarer than 1e-20 is drawn."""
 
 
 # Tsallis-Switch: the paper's algorithm, for a fixed and for a varying switching cost.
 
 FASTEST = 1e15
-"""Learning rates beyond this are lost in the rounding of losses of order 1."""
+"""Largest learning rate: beyond it, losses of order 1 are lost in rounding."""
 
 MOST_TABULATED = 10**8
-"""Blocks that a schedule given by hand may have."""
+"""Most blocks in a schedule given by hand."""
 
 Given = Sequence[float] | Callable[[int], float]
 Params = LambdaParams | GivenParams
@@ -379,12 +377,12 @@ class TsallisSwitch(Tsallis):
     n_arms, arms, units
         The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
-        λ: what one switch costs, in `units`. Only a schedule given by hand can do without.
+        λ: cost of one switch, in `units`. Only a schedule given by hand does without.
     estimator
         ``"importance-weighted"``: c/p_I for the arm played, as in the paper. ``"reduced-variance"``: the same around
         half of a block's length where p_i ≥ (η_n|B_n|)², with twice the rate; not in the paper.
     block_lengths, learning_rates
-        Another schedule than Theorem 1's, as the algorithm's input allows: lists for n = 1, 2, …, or functions of n
+        A schedule other than Theorem 1's, as the algorithm's input allows: lists for n = 1, 2, …, or functions of n
         for an endless game. Rates must not increase.
 
     Examples
@@ -433,17 +431,15 @@ class TsallisSwitch(Tsallis):
 
     @property
     def reduces_variance(self) -> bool:
-        """Whether losses are estimated around a baseline."""
         return self.estimator == "reduced-variance"
 
     @property
     def kernels(self) -> Kernels:
-        """Algorithm 1's, on the blocks of Theorem 1 or on given ones."""
         schedule = THEOREM_1 if self.block_lengths is None else GIVEN
         return algorithm_1(schedule, self.estimator)
 
     def table(self, blocks: int) -> tuple[Array, Array]:
-        """The given schedule up to block `blocks`, or as far as its lists reach, checked."""
+        """Return the given schedule up to block `blocks`, or as far as its lists reach, checked."""
         if blocks > MOST_TABULATED:
             raise InvalidParameter("block_lengths", f"must end by block {MOST_TABULATED}", f"{blocks} blocks")
         lengths, rates = np.empty(0), np.empty(0)
@@ -474,11 +470,9 @@ class TsallisSwitch(Tsallis):
         return lengths[:shared], rates[:shared]
 
     def parameters(self) -> Params:
-        """λ, or the first 64 blocks of a given schedule."""
         return self.parameters_reaching(block=64)
 
     def parameters_reaching(self, *, block: int = 1, horizon: float = 1.0) -> Params:
-        """The same, with a given schedule tabulated up to `block`, or to cover `horizon` rounds."""
         if self.block_lengths is None:
             lam = (self.switching_cost or 0.0) / self.unit
             return LambdaParams(FASTER[self.estimator], lam)
@@ -492,7 +486,6 @@ class TsallisSwitch(Tsallis):
         return GivenParams(lengths, rates)
 
     def blocks_covered(self, params: Any) -> float:
-        """The number of blocks `params` has a length and a rate for."""
         return math.inf if self.block_lengths is None else float(len(params.lengths))
 
 
@@ -521,15 +514,12 @@ class VaryingTsallisSwitch(Tsallis):
 
     @property
     def announces(self) -> Announcement:
-        """λ_n."""
         return "switching_cost"
 
     def parameters(self) -> RateParams:
-        """Only the rate's."""
         return RateParams(rate_factor=1.0)
 
     def sums(self, n: float) -> tuple[float, float]:
-        """What a_n may be."""
         K = self.n_arms
         a = 2.0 * math.sqrt(K) * (math.sqrt(n + 1.0) - 1.0)  # ≤ Σ √(K/s), reached when every λ_s is 0
         return a * (1 - 1e-9), n * (HIGHEST_COST + math.sqrt(K))
@@ -544,7 +534,7 @@ ANNOUNCED = "announced"
 class TsallisInf(Tsallis):
     """Tsallis-INF (Zimmert and Seldin, JMLR 2021), as generalised by Theorem 2 and Corollary 3 of the paper.
 
-    It chooses anew in each round and knows nothing of switching costs: the baseline to which Tsallis-Switch
+    It redraws in each round and ignores switching costs: the baseline to which Tsallis-Switch
     is compared. η_t = 2/(B√t) for losses in [0, B].
 
     Parameters
@@ -587,36 +577,30 @@ class TsallisInf(Tsallis):
 
     @property
     def announces(self) -> Announcement | None:
-        """``"loss_bound"`` when the range is announced round by round."""
         return "loss_bound" if self.loss_bound == ANNOUNCED else None
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Losses in [0, B]."""
         return self.units if isinstance(self.loss_bound, str) or self.loss_bound == 1.0 else (0.0, self.loss_bound)
 
     @property
     def reduces_variance(self) -> bool:
-        """Whether losses are estimated around a baseline."""
         return self.estimator == "reduced-variance"
 
     @property
     def kernels(self) -> Kernels:
-        """Algorithm 1's, one round at a time, with the rate of Corollary 3 or of Theorem 2."""
         schedule = THEOREM_2 if self.loss_bound == ANNOUNCED else COROLLARY_3
         return algorithm_1(schedule, self.estimator)
 
     def parameters(self) -> RateParams | BoundParams:
-        """The rate's, and B where it is not announced."""
         faster = FASTER[self.estimator]
         if isinstance(self.loss_bound, str):
             return RateParams(faster)
         return BoundParams(faster, self.loss_bound)
 
     def sums(self, n: float) -> tuple[float, float]:
-        """What Σ b_s² may be."""
         return (n * LARGEST**-2, n * LARGEST**2) if isinstance(self.loss_bound, str) else (0.0, 0.0)
 
     def highest_loss(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> float:
-        """B; or, where bounds are announced, no less than the last."""
+        """Return B, or a bound no less than the last announced."""
         return math.sqrt(state["sum"]) if isinstance(self.loss_bound, str) else self.loss_bound

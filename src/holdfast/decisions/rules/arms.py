@@ -1,4 +1,4 @@
-"""Which arm plays a round: the block's, or another while that is down; the policy's, or the operator's rule."""
+"""Which arm plays a round: the block's, or another while that is down; the policy's choice, or the operator's rule."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ from holdfast.decisions.settings import Setup
 
 
 class HandOut(NamedTuple):
-    """What is the same for all rounds that one call hands out."""
+    """Values common to all rounds that one call hands out."""
 
     clock: float
     request: str
     cost: float | None
-    """Of a switch, where it was announced."""
+    """Switching cost, if announced."""
     announced: float
-    """What the policy is told when a block begins."""
+    """Announcement to the policy for blocks that begin."""
     bound: float | None
-    """The highest loss of blocks that begin, where it was announced."""
+    """Highest loss of blocks that begin, if announced."""
     down: frozenset[int]
-    """Arms that are not available."""
+    """Unavailable arms."""
     rule: int | None
-    """The arm that the operator's rule would choose."""
+    """Arm chosen by the operator's rule."""
     asked: int
-    """Rounds handed out in all when the call is done: from there patience is counted, since none of its rounds can have
-    a loss before."""
+    """Rounds handed out in total after this call.
+
+    Patience counts from there, since none of its rounds can have a loss before.
+    """
 
 
 def who_plays(view: View, block: Block, rule: int, down: frozenset[int]) -> tuple[int, float]:
-    """The arm that plays a round of a block, and the probability of that."""
-    if block.forced and rule in down:  # what the policy would play rather, if it were its turn
+    """Return the arm that plays a round of a block, and its probability."""
+    if block.forced and rule in down:  # what the policy would play instead
         learner = view.learner().copy()
         learner.begin()
         rule = view.setup.active[learner.next_best(_mask(view.setup, down))]
@@ -47,7 +49,7 @@ def who_plays(view: View, block: Block, rule: int, down: frozenset[int]) -> tupl
 
 
 def with_stretch(played: str, rounds: range, arm: int, probability: float) -> str:
-    """Append rounds to the record of who played a block; the last entry grows where arm and chance are the same."""
+    """Append rounds to a block's record of stand-in arms, extending the last entry if arm and probability match."""
     stretches = json.loads(played or "[]")
     if stretches and [sum(stretches[-1][:2]), *stretches[-1][2:]] == [rounds.start, arm, probability]:
         stretches[-1][1] += len(rounds)
@@ -61,7 +63,7 @@ def _mask(setup: Setup, down: frozenset[int]) -> NDArray[np.bool_]:
 
 
 def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, float]:
-    """The arm that is played while some are down, and the probability of that: docs/availability.md."""
+    """Return the arm to play while some are down, and its probability: docs/availability.md."""
     setup, learner = view.setup, view.learner()
     learner.block[:] = block_values(setup, block)
     mask = _mask(setup, down)
@@ -72,7 +74,7 @@ def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, flo
 
 
 def held_back(view: View, call: HandOut, key: str | None = None) -> Block | None:
-    """The next block, where it is the rule's. The policy does not hear of it: its draw is recorded and taken back."""
+    """Return the next block if it is the rule's. The policy's draw is recorded and undone: it learns nothing."""
     setup, number = view.setup, view.head.block + 1
     learner = view.learner()
     if call.rule is None or chance(learner.stream, number) >= setup.settings.holdback:
@@ -85,6 +87,6 @@ def held_back(view: View, call: HandOut, key: str | None = None) -> Block | None
 
 
 def chance(stream: NDArray[np.uint64], number: int) -> float:
-    """A number from 0 to 1 that decides whose a block is: by the game's seed, and by nothing that was drawn or lost."""
+    """Return the number in [0, 1) that assigns a block, from the game's seed alone: no draw or loss affects it."""
     digest = hashlib.blake2b(stream.astype("<u8").tobytes() + b"%d" % number, digest_size=8).digest()
     return int.from_bytes(digest, "little") / 2**64

@@ -1,4 +1,4 @@
-"""Ask: hand out rounds of the current block; when all are out, the next block begins with what is known then."""
+"""Ask: hand out rounds of the current block; when none is left, begin the next with what is known by then."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
         if announced or (setup.announces is not None and n > head.rounds - head.handed):
             said = {"switching_cost": request.switching_cost, "loss_bound": request.loss_bound}
             value, bounds = announced_value(setup.policy, said)
-        if request.fallback is not None:  # its caller does not know it: others may have added it
+        if request.fallback is not None:  # unknown to its caller: another process may have added it
             setup.arm_of("fallback", request.fallback)
         if setup.settings.holdback:
             if rule is None:
@@ -81,7 +81,7 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
 
 
 def asked_before(view: View, request: str) -> list[Decision]:
-    """What a request got, if it was made before."""
+    """Return what a request got, if it was made before."""
     found = view.reads.asked(request)
     found += [(ask, view.block(ask.block)) for ask in view.events.asks if ask.request == request]
     decisions = view.setup.decisions
@@ -89,7 +89,7 @@ def asked_before(view: View, request: str) -> list[Decision]:
 
 
 def _begin(view: View, n: int, call: HandOut) -> list[Block]:
-    """New blocks with `n` rounds together; or one, where the next one depends on it or may be the rule's."""
+    """Begin blocks with `n` rounds together; only one if the next depends on it or may be the rule's."""
     setup, head = view.setup, view.head
     if setup.settings.holdback and (held := held_back(view, call)) is not None:
         return [held]
@@ -105,7 +105,7 @@ def _begin(view: View, n: int, call: HandOut) -> list[Block]:
 
 
 def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
-    """Rounds of the current block, at most `n`."""
+    """Hand out at most `n` rounds of the current block."""
     head, setup = view.head, view.setup
     number, arm, probability = head.current, head.arm, head.probability
     rounds = range(head.handed, min(head.handed + n, head.rounds))
@@ -128,7 +128,7 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
 
 
 def _switched(view: View, arm: int, announced: float | None) -> Head:
-    """The head after a switch to `arm` that was paid for."""
+    """Return the head after paying for a switch to `arm`."""
     head, setup = view.head, view.setup
     cost = getattr(setup.policy, "switching_cost", None) if announced is None else announced
     if isinstance(cost, tuple):  # a table: the first play costs nothing
@@ -138,7 +138,7 @@ def _switched(view: View, arm: int, announced: float | None) -> Head:
 
 
 def _hand_out_pinned(view: View, arm: int, n: int, call: HandOut) -> list[Decision]:
-    """Rounds of an arm that an operator chose, as a block of their own; the policy's block goes on afterwards."""
+    """Hand out rounds of the pinned arm as a block of their own. The policy's block continues afterwards."""
     head, setup = view.head, view.setup
     number, asked = head.block + 1, head.asked + n
     due = setup.due(call.clock, asked)

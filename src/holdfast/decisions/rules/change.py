@@ -1,4 +1,4 @@
-"""Settings of a game that exists: what differs from those asked for, and how some of them are changed."""
+"""Changing the settings of an existing game, and comparing them with those asked for."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from holdfast.players.saves import described
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import find_policy
 
-# ---- what differs
+# ---- comparing
 
 
 def check_same_class(game: Game, policy: Policy) -> None:
-    """An error unless the game is played by a policy of the same class."""
+    """Raise an error unless the game's policy is of the same class."""
     with undamaged(f"the settings of game {game.name!r}"):
         stored = str(json.loads(game.policy)["policy"]["policy"])
         given = address_of(policy)
@@ -36,7 +36,7 @@ def check_same_class(game: Game, policy: Policy) -> None:
 
 
 def difference(setup: Setup, policy: Policy | None, compared: Mapping[str, Any]) -> OtherSettings | None:
-    """An error if the game has other settings than those given."""
+    """Raise an error if the game's settings differ from those given."""
     found: dict[str, tuple[Any, Any]] = {}
     changes: dict[str, object] = {}
     if policy is not None:
@@ -57,7 +57,7 @@ def difference(setup: Setup, policy: Policy | None, compared: Mapping[str, Any])
 
 
 def _plain(policy: Policy) -> dict[str, Any]:
-    """Settings as JSON carries them; with named arms their number says nothing more."""
+    """Return settings as JSON; with named arms, without their number."""
     content = described(policy)
     settings: dict[str, Any] = json.loads(json.dumps({**content["policy"], "functions": content["functions"]}))
     if "arms" in settings:
@@ -77,7 +77,7 @@ def _changed_arms(stored: list[str], given: list[str], found: dict[str, tuple[An
 
 
 def change(view: View, wanted: Change) -> HoldfastError | None:
-    """Continue with other settings; a no-op if nothing is changed by it."""
+    """Continue with other settings. Do nothing if none differs."""
     before = view.setup
     try:
         policy, arms = _changed_policy(before, wanted, view.head.block)
@@ -110,7 +110,7 @@ def change(view: View, wanted: Change) -> HoldfastError | None:
 
 
 def set_availability(view: View, request: SetAvailability) -> HoldfastError | None:
-    """``pause`` or ``pin`` an arm until a time; ``resume`` or ``unpin`` it; a no-op if it is so already."""
+    """``pause`` or ``pin`` an arm until a time; ``resume`` or ``unpin`` it. Do nothing if it is so already."""
     kind, arm, number = request.kind, request.arm, -1
     try:
         until = _end_of(request.until, view.now)
@@ -144,7 +144,7 @@ def set_availability(view: View, request: SetAvailability) -> HoldfastError | No
 
 
 def _end_of(until: object, now: float) -> float:
-    """A time, or a length of time from now, in seconds since 1970."""
+    """Return a time, or a duration from now, in seconds since 1970."""
     if until is None:
         return math.inf
     end = now + until.total_seconds() if isinstance(until, timedelta) else None
@@ -158,12 +158,12 @@ def _end_of(until: object, now: float) -> float:
 
 
 def _costs(policy: Policy, settings: Settings) -> tuple[object, ...]:
-    """What must stay the same while a policy and a rule are compared."""
+    """Return what must stay the same while a policy and a rule are compared."""
     return getattr(policy, "switching_cost", None), settings.scale, settings.holdback
 
 
 def _detail(before: Setup, after: Setup) -> str:
-    """What was changed, as JSON: what it was and what it is."""
+    """Return the changes as JSON, old and new value of each."""
     pairs: dict[str, list[Any]] = {}
     for was, now in ((_plain(before.policy), _plain(after.policy)), (before.settings.plain(), after.settings.plain())):
         pairs |= {name: [was.get(name), now.get(name)] for name in {**was, **now} if was.get(name) != now.get(name)}
@@ -172,7 +172,7 @@ def _detail(before: Setup, after: Setup) -> str:
 
 
 def _changed_policy(setup: Setup, wanted: Change, block: int) -> tuple[Policy, list[Arm]]:
-    """The policy afterwards, and all arms; those that were retired come back after `block`."""
+    """Return the policy afterwards, and all arms; retired ones that are re-added count from `block`."""
     policy = setup.policy
     if wanted.switching_cost is not None:
         if not hasattr(policy, "switching_cost"):
@@ -200,7 +200,7 @@ def _changed_policy(setup: Setup, wanted: Change, block: int) -> tuple[Policy, l
 
 
 def _retire(view: View, arm: int) -> None:
-    """Hand out no more rounds of this arm: its current block ends with those handed out, without the policy."""
+    """End the current block of this arm with the rounds handed out, without the policy."""
     head = view.head
     if head.arm != arm or head.handed == head.rounds:
         return
@@ -214,12 +214,11 @@ def _retire(view: View, arm: int) -> None:
 
 
 def _without(setup: Setup, arm: int) -> Setup:
-    """The same, with an arm that the policy does not hear of any more."""
     return replace(setup, active=tuple(-1 if other == arm else other for other in setup.active))
 
 
 def _restart_patience(view: View, settings: Settings) -> None:
-    """Another patience: for blocks that are open it begins now."""
+    """Restart the patience of open blocks, under a new setting, from now."""
     head = view.head
     due = settings.due(head.clock, head.asked) if settings.waits_in(view.setup.policy) else None
     for block in view.reads.blocks("open"):
@@ -231,7 +230,7 @@ def _restart_patience(view: View, settings: Settings) -> None:
 
 
 def _change_policy(view: View, after: Setup) -> None:
-    """Carry over what was learnt: arm i of the policy is arm kept[i] of the one before, or new."""
+    """Carry over what was learnt: the policy's arm i was kept[i] before, or is new."""
     before, state, head = view.setup, view.state(), view.head
     kept = [before.active.index(arm) if arm in before.active else None for arm in after.active]
     learner = Learner(after.policy, seed=0)

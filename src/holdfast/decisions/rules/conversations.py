@@ -1,4 +1,4 @@
-"""Conversations: blocks that last until their key has ended, each with an arm of its own."""
+"""Conversations: blocks that last until their key ends, each with an arm of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError, InvalidParameter
 
 
 def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[Decision] | HoldfastError:
-    """Rounds of a conversation: the first draws its arm, as a block that lasts until the conversation ends."""
+    """Hand out rounds of a conversation. The first draws its arm, as a block that lasts until its end."""
     setup, head = view.setup, view.head
     if setup.policy.waits_for_losses:
         return InvalidParameter("key", f"is not for {setup.policy.label}, which waits for the losses of each draw", key)
@@ -40,14 +40,14 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
 
 
 def live_conversation(view: View, key: str) -> Block | None:
-    """The block of a conversation that goes on."""
+    """Return the block of an open conversation."""
     here = [block for block in view.blocks.values() if block.key == key and block.live]
     stored = [] if here else [b for b in view.reads.blocks("key", key) if b.number not in view.blocks]
     return next(iter(here + stored), None)
 
 
 def end(view: View, request: End) -> bool:
-    """End a conversation; return whether it went on."""
+    """End a conversation. Return False if it was not open."""
     expire(view)
     block = live_conversation(view, request.key)
     if block is not None:
@@ -56,7 +56,7 @@ def end(view: View, request: End) -> bool:
 
 
 def end_conversation(view: View, block: Block, clock: float) -> None:
-    """No more rounds: it is learnt from when its losses are in, or patience has run out."""
+    """Hand out no more rounds, so that the block is settled once its losses are in or patience runs out."""
     head, due = view.head, view.setup.due(clock, view.head.asked)
     block = block._replace(live=0, due=due)
     view.change(block)
@@ -66,7 +66,7 @@ def end_conversation(view: View, block: Block, clock: float) -> None:
 
 
 def end_idle(view: View, clock: float) -> None:
-    """End conversations that were idle for too long, some in each call."""
+    """End conversations that were idle too long, a few in each call."""
     life = view.setup.settings.key_life
     if view.head.next_idle is None or clock < view.head.next_idle:
         return
@@ -82,7 +82,7 @@ def end_idle(view: View, clock: float) -> None:
 
 
 def expire(view: View, request: Settle | None = None) -> int:
-    """Settle what is due, end what was idle for too long, and keep the time; return the number of blocks settled."""
+    """Settle what is due, end idle conversations, and keep the time. Return the number of blocks settled."""
     before, clock = view.head.settled, max(view.now, view.head.clock)
     settle_due(view, clock)
     end_idle(view, clock)

@@ -1,9 +1,9 @@
-"""What a rule sees of a game, and what reports of losses change: tell, observe, and the settling of blocks.
+"""A rule's view of a game, and reports of losses: tell, observe, and the settling of blocks.
 
 A block is settled, and observed by the policy, when all its losses are in; or, with a patience, when that has run out
-since the call that handed out its last round: then with what stands for the missing losses. Rounds of one call do not
-run out each other's patience. Blocks that are due are settled before anything else happens in a call, in the order in
-which they became due. Time never runs back: it is the latest that an ask saw, or whatever settled a block.
+since the call that handed out its last round: then with substitutes for the missing losses. Rounds of one call do not
+exhaust each other's patience. Blocks that are due are settled before anything else happens in a call, in the order in
+which they became due. Time never runs backwards: it is the latest that an ask saw, or that settled a block.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ from holdfast.players.game import Game as Learner
 from holdfast.players.losses import announced_value, normalised_total, outside_range
 
 FORGET_AT_ONCE = 64
-"""Blocks whose single losses one call deletes at most, besides two for each round that it is about."""
+"""Blocks whose single losses one call deletes at most, besides two per round it concerns."""
 
 NOT_HANDED_OUT = "is of a round that this store has not handed out: was it restored from a copy?"
 
 
 class Reads(Protocol):
-    """What the rules read, besides the head and the state: a store's transaction, or lists in a test."""
+    """What the rules read besides the head and the state: from a store's transaction, or from lists in a test."""
 
     def blocks(self, query: str, *values: float | str) -> list[Block]:
-        """Blocks by one of the named queries of `stores.sql.BLOCKS`."""
+        """Return blocks by one of the named queries of `stores.sql.BLOCKS`."""
 
     def losses(self, first: int, last: int) -> list[Loss]:
-        """The losses of some blocks."""
+        """Return the losses of some blocks."""
 
     def seen(self, first: int, last: int) -> list[Seen]:
-        """The losses of all arms in the rounds of some blocks."""
+        """Return the losses of all arms in the rounds of some blocks."""
 
     def asked(self, request: str) -> list[tuple[HandedOut, Block]]:
-        """What was handed out under a request, in order."""
+        """Return what was handed out under a request, in order."""
 
 
 @dataclass
@@ -68,37 +68,37 @@ class View:
     head: Head
     reads: Reads
     load: Callable[[], State]
-    """The state, which is read only by those who change it."""
+    """Loads the state, which only some calls need."""
     blocks: dict[int, Block]
-    """Those that were read, by number: at the beginning, those of which losses are reported."""
+    """Blocks read so far, by number; at first, those of reported losses."""
     losses: dict[tuple[int, int], Loss]
-    """What is known of the rounds whose losses are reported, by block and round."""
+    """Stored losses of the reported rounds, by block and round."""
     seen: dict[tuple[int, int], dict[int, float]] = field(default_factory=dict)
-    """The losses of all arms that are reported, by block and round."""
+    """Reported losses of all arms, by block and round."""
     events: Events = field(default_factory=Events)
     learnt: State | None = None
-    """The state, where this transaction has changed it."""
+    """The state, if this transaction changed it."""
     now: float = 0.0
-    """The time of the call that is made, by its caller's clock."""
+    """Time of the call, by its caller's clock."""
     name: str = ""
-    """What the call is recorded by: its idempotency key, or a name that was made for it."""
+    """Name that records the call: its idempotency key, or a generated one."""
     again: bool = False
-    """Whether it may have been made before, when a connection was lost."""
+    """True if the call may have been made before a connection was lost."""
     may_forget: int = FORGET_AT_ONCE
     _settled: deque[Block] = field(default_factory=deque)
 
     def state(self) -> State:
-        """The state, to be changed."""
+        """The state, for changing."""
         if self.learnt is None:
             self.learnt = self.load()
         return self.learnt
 
     def learner(self) -> Learner:
-        """What has learnt, to be looked at."""
+        """The policy's game, for reading."""
         return (self.learnt or self.load()).learner
 
     def block(self, number: int) -> Block:
-        """A block that must be there."""
+        """Return a block that must exist."""
         found = self.blocks.get(number)
         if found is None:
             read = self.reads.blocks("number", number)
@@ -108,18 +108,18 @@ class View:
         return found
 
     def change(self, block: Block) -> None:
-        """A block that is there with other values."""
+        """Change values of an existing block."""
         self.blocks[block.number] = block
         changed = self.events.begun if block.number in self.events.begun else self.events.changed
         changed[block.number] = block
 
     def with_setup(self, setup: Setup) -> None:
-        """Continue with other settings, by the row of the game in `setup`."""
+        """Continue with other settings and the game's row in `setup`."""
         self.setup, self.events.game = setup, setup.game
         self.head = self.head._replace(settings_version=setup.game.settings_version)
 
     def oldest_settled(self, most: int) -> Block | None:
-        """The next block, in settlement order, whose single losses are still kept; at most so many are read at once."""
+        """Return the next block, in settlement order, whose single losses are still kept."""
         if not self._settled:
             after = self.head.forgotten
             stored = self.reads.blocks("settled after", after, most)
@@ -134,7 +134,7 @@ Answers = list[Receipt | HoldfastError]
 
 
 def tell(view: View, request: Tell) -> Answers:
-    """Record losses, one after the other: for each a receipt, or why it was refused, as some were before."""
+    """Record losses one after the other. Return for each a receipt or why it was refused, as some were before."""
     reports, clock = request.reports, max(view.now, view.head.clock)
     view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
     if not view.setup.follows_lateness:  # which the losses change: looked at by asks only, their order does not matter
@@ -171,7 +171,7 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
 
 
 def _loss_of(view: View, block: Block | None, number: int, round: int, outcome: Outcome | AllLosses) -> float:
-    """The loss that an outcome comes to."""
+    """Return the loss of an outcome."""
     if isinstance(outcome, Outcome):
         return outcome.loss(view.setup, block)
     loss, view.seen[number, round] = outcome.by_arm(view.setup, block, round)
@@ -179,7 +179,7 @@ def _loss_of(view: View, block: Block | None, number: int, round: int, outcome: 
 
 
 def _record(view: View, block: Block, loss: Loss) -> None:
-    """Keep a loss, and how many rounds late it is."""
+    """Record a loss and its lateness in rounds."""
     view.losses[loss.block, loss.round] = loss
     view.events.losses.append(loss)
     if (loss.block, loss.round) in view.seen:
@@ -191,7 +191,7 @@ def _record(view: View, block: Block, loss: Loss) -> None:
 
 
 def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clock: float) -> HoldfastError | None:
-    """The policy observes what all arms lost in a round; or why it cannot, and nothing has changed."""
+    """Let the policy observe the losses of all arms. Return why it cannot, if so; then nothing has changed."""
     setup, head = view.setup, view.head
     if losses is None and not block.forced:
         rule = Words(f"must be those of all arms for {setup.policy.label}: ", Call("tell", "losses"))
@@ -209,7 +209,7 @@ def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clo
 
 
 def _as_if_asked(view: View, losses: Mapping[int, float], announced: float, clock: float) -> Array | HoldfastError:
-    """A round that the policy did not decide: it draws, and observes what all arms lost. Its draw."""
+    """Let the policy draw and observe a round that it did not decide. Return its draw."""
     setup, learner = view.setup, view.state().learner.copy()
     try:
         look_ahead(setup, learner, None, setup.down(clock, None))
@@ -224,7 +224,7 @@ def _as_if_asked(view: View, losses: Mapping[int, float], announced: float, cloc
 
 
 def observe(view: View, request: Observe) -> HoldfastError | None:
-    """Record the losses of all arms in a round that this game did not decide: a block without rounds."""
+    """Record the losses of all arms in a round that this game did not decide, as a block without rounds."""
     setup, clock, losses = view.setup, max(view.now, view.head.clock), request.losses
     known = view.again or request.request is not None
     if known and (view.reads.asked(view.name) or any(one.request == view.name for one in view.events.asks)):
@@ -263,7 +263,7 @@ def _not_there(head: Head, id: str, number: int) -> HoldfastError:
 
 
 def _repeated_or_refused(view: View, id: str, told: Loss, handed: int) -> Receipt | HoldfastError:
-    """The answer to a loss that does not count; one that comes late is kept."""
+    """Return the answer to a loss that does not count. A late one is recorded."""
     number, round, loss = told.block, told.round, told.loss
     block = view.blocks[number]
     low, high = view.setup.bounds_of(block)
@@ -287,7 +287,7 @@ def _repeated_or_refused(view: View, id: str, told: Loss, handed: int) -> Receip
 
 
 def _other_losses(view: View, id: str, number: int, round: int) -> AlreadyTold | None:
-    """An error where other losses of the other arms are recorded."""
+    """Return an error if different losses of the other arms are recorded."""
     given = view.seen.get((number, round), {})
     known = [*view.reads.seen(number, number), *view.events.seen] if given else []
     stored = [seen for seen in known if (seen.block, seen.round) == (number, round)]
@@ -298,7 +298,7 @@ def _other_losses(view: View, id: str, number: int, round: int) -> AlreadyTold |
 
 
 def earliest(*times: float | None) -> float | None:
-    """The first of some times, of which some may never come."""
+    """Return the earliest of some times; None never comes."""
     return min((time for time in times if time is not None), default=None)
 
 
@@ -323,7 +323,7 @@ def enter(view: View, block: Block) -> None:
 
 
 def settle_due(view: View, clock: float, asked: int = 0) -> None:
-    """Settle the blocks whose patience has run out, when so many rounds are asked for at once."""
+    """Settle the blocks whose patience has run out, given how many rounds are asked for at once."""
     head, settings = view.head, view.setup.settings
     if head.next_due is None or (mark := settings.mark(clock, head, asked)) < head.next_due:
         return
@@ -338,7 +338,7 @@ def settle_due(view: View, clock: float, asked: int = 0) -> None:
 
 
 def settle(view: View, block: Block, clock: float) -> None:
-    """End a block: the policy observes it, its arm's sums grow, and old single losses are forgotten."""
+    """Settle a block: the policy observes it, its arm's sums grow, and old single losses are forgotten."""
     setup, state = view.setup, view.state()
     setup.name_of(block.arm)
     sums = state.arms[block.arm]
@@ -363,7 +363,7 @@ def settle(view: View, block: Block, clock: float) -> None:
 
 
 def _observe(view: View, block: Block, pieces: Sequence[float], rounds: int) -> None:
-    """Let the policy learn what so many rounds of a block lost, unless it has."""
+    """Let the policy learn from a block's losses over `rounds` rounds, unless it has."""
     if block.learnt:
         return
     setup, values = view.setup, block_values(view.setup, block)
@@ -374,7 +374,7 @@ def _observe(view: View, block: Block, pieces: Sequence[float], rounds: int) -> 
 
 
 def _learn_early(view: View, block: Block) -> None:
-    """A conversation that goes on and has as many losses as are wanted: their mean stands for all of it."""
+    """Learn from an open conversation that has enough losses; their mean represents all of it."""
     after = view.setup.settings.learn_after
     if after is not None and block.told >= after and view.setup.learns_from(block):
         _observe(view, block, block.losses, block.told)
@@ -382,14 +382,14 @@ def _learn_early(view: View, block: Block) -> None:
 
 
 def _losses_of(view: View, number: int) -> list[Loss]:
-    """All losses of a block, those of this transaction too."""
+    """Return all losses of a block, including those of this transaction."""
     found = {loss.round: loss for loss in view.reads.losses(number, number)}
     found |= {round: loss for (block, round), loss in view.losses.items() if block == number}
     return list(found.values())
 
 
 def _forget(view: View) -> None:
-    """Drop the single losses of the blocks settled first, beyond what is to be remembered; some in each call."""
+    """Delete the single losses of the blocks settled first, beyond what is remembered; a few in each call."""
     while (beyond := view.head.kept - view.setup.settings.remember) > 0 and view.may_forget > 0:
         old = view.oldest_settled(min(view.may_forget, max(view.may_forget - FORGET_AT_ONCE, 0) + beyond))
         if old is None or old.settled_order is None:
@@ -401,7 +401,7 @@ def _forget(view: View) -> None:
 
 
 def compact(view: View, request: Compact) -> int:
-    """Remove settled blocks but for the last `keep`, at most so many; return the number of blocks."""
+    """Remove settled blocks except the last `keep`, up to a limit. Return how many."""
     setup, last = view.setup, view.head.block - request.keep
     blocks = view.reads.blocks("settled up to", last, request.most)
     if blocks and setup.settings.holdback and setup.settings.held_since < last:

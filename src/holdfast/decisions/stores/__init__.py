@@ -1,4 +1,4 @@
-"""Where games are kept, by URL. Stores that a process opens by the same URL are one, with few connections."""
+"""Stores of games, by URL. A process shares one store, with few connections, between users of the same URL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _stores: WeakValueDictionary[tuple[Any, ...], Store] = WeakValueDictionary()
 
 
 def store_at(url: object) -> Store:
-    """The store at a URL; its tables are created when it is first used."""
+    """Return the store at a URL. Its tables are created at its first use."""
     kind = parse_address(url).kind
     if kind == "postgresql":
         from holdfast.decisions.stores.postgresql import PostgresStore, connection_key
@@ -25,7 +25,7 @@ def store_at(url: object) -> Store:
 
 
 def _shared(store: Store, *key: Any) -> Store:
-    """This store, or the one like it that is in use already."""
+    """Return this store, or an equivalent one already in use."""
     known = _stores.get(key)
     if known is None or known.stale or known.replaced():
         _stores[key] = known = store

@@ -1,7 +1,7 @@
-"""Where a store is, read from its URL as libpq reads it, and what of the URL may be shown.
+"""The address of a store, parsed from its URL as libpq does, and the part of it that may be shown.
 
-An address that was not understood is not repeated in an error: any part of it may be a password. The name of a database
-file alone is: it holds none of the signs that come before one.
+An address that cannot be parsed is not repeated in an error: any part of it may be a password. The name of a database
+file alone is: it has none of the characters that precede one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ STORES = "'memory:', 'sqlite:///file' or 'postgresql://user@host/database'"
 RULE = f"must be {STORES}, or in holdfast.open a server such as 'http://host:port'"
 SERVERS = ("http://", "https://")
 FILE = re.compile(r"[\w ./\\-]+\.(db|db3|sqlite|sqlite3)", re.IGNORECASE)
-"""A file's name that may be shown: without ``:``, ``@`` and ``=``."""
+"""A file name that may be shown: without ``:``, ``@`` and ``=``."""
 SCHEMES = {"memory": "memory:", "sqlite": "sqlite:///", "postgresql": "postgresql://", "postgres": "postgres://"}
 ESCAPES = "in a user name or a password write %2F for '/', %40 for '@' and %3A for ':'"
 
 
 class NotShown:
-    """Stands for an address in an error; it is pickled and shown without it."""
+    """Replaces an address in an error, which is then pickled and shown without it."""
 
     def __repr__(self) -> str:
         return "an address that is not shown here, since it may hold a password"
@@ -42,15 +42,15 @@ class Address:
     kind: str
     """``memory``, ``sqlite`` or ``postgresql``."""
     shown: str
-    """A URL without passwords or other options, and without characters that a terminal obeys."""
+    """URL without passwords, options and control characters."""
     path: str = field(default="", repr=False)
-    """Of an SQLite file, as it was given."""
+    """Path of an SQLite file, as given."""
     conninfo: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What libpq is to be given, passwords too."""
+    """Connection string for libpq, including passwords."""
 
 
 def parse_address(url: object) -> Address:
-    """The address that a URL is; an `InvalidParameter` that does not repeat it where it is none."""
+    """Parse a store's URL. Raise an `InvalidParameter` that does not repeat it if it is invalid."""
     if not isinstance(url, str):
         raise InvalidParameter("url", RULE, type(url))
     if url == SCHEMES["memory"]:

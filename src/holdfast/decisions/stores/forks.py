@@ -1,6 +1,6 @@
-"""Locks and forks: a fork waits until no call is under way, so that no child inherits half of one.
+"""Locks and forks: a fork waits until no call is in progress, so that no child inherits a half-made one.
 
-A lock that a thread holds at a fork would be held in the child for ever, which has no such thread. And no connection
+A lock held by a thread at a fork would never be released in the child, which has no such thread. And no connection
 may be open at a fork: with SQLite the child would rely on locks that are its parent's, with a server both would share a
 socket.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakSet
 
 ROUTER, STORE = range(2)
-"""In this order their locks are taken: a router's is held while a store's is waited for."""
+"""Lock order: a router's lock is held while waiting for a store's."""
 
 _members: tuple[WeakSet[Any], WeakSet[Any]] = (WeakSet(), WeakSet())
 _registering = RLock()
@@ -21,10 +21,10 @@ _held: list[Any] = []
 
 
 def take_part_in_forks(rank: int, member: Any) -> None:
-    """Let each fork wait for `member._lock`, which is then free in the child, whoever used it before.
+    """Make each fork wait for `member._lock`, which is then free in the child.
 
-    A store is closed before a fork; whoever uses it next, in the parent or the child, opens it anew. A router drops the
-    calls that wait in the child: its parent's threads wait for them, and make them.
+    A store is closed before a fork; its next user, in the parent or the child, reopens it. A router drops the
+    queued calls in the child: the parent's threads make them.
     """
     with _registering:
         _members[rank].add(member)

@@ -1,9 +1,9 @@
-"""The contract of a store, and what both kinds share: queries and transactions in SQL.
+"""The contract of a store, and the queries and transactions that both kinds share.
 
 A store promises (`tests/decisions/test_store_contract.py` runs over every kind):
 
-* `transaction(game, writing=True)` locks one game: nobody else changes it until the transaction ends. If it ends well,
-  what was saved is durable and seen by everyone. If it ends in an error, nothing was changed.
+* `transaction(game, writing=True)` locks one game: no one else changes it until the transaction ends. If it succeeds,
+  what was saved is durable and visible to everyone. If it fails, nothing was changed.
 * Without `writing` it sees the game as it was at one moment, and cannot change it.
 * An error of the store is a `StoreError`. It is a `ConnectionLost` if the transaction may be tried again by a caller
   who can find out whether it had happened after all.
@@ -92,7 +92,7 @@ SCHEMA = (
 
 
 def has_tables(url: str, tables: Collection[str], connection: Any) -> bool:
-    """Whether a database with these tables is a store; an error for one that cannot be used."""
+    """Return True if a database with these tables is a store. Raise an error for one that cannot be used."""
     if SCHEMA_TABLE not in tables:
         return False
     versions = [version for (version,) in connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall()]
@@ -106,7 +106,7 @@ def has_tables(url: str, tables: Collection[str], connection: Any) -> bool:
 
 
 def creation(words: dict[str, str]) -> list[str]:
-    """Statements that make the tables of a new store."""
+    """Return the statements that create the tables of a new store."""
     return [
         f"CREATE TABLE {SCHEMA_TABLE} (version BIGINT NOT NULL)",
         *(statement.format(**words) for statement in SCHEMA),
@@ -125,7 +125,7 @@ TABLES: dict[type, str] = {
 }
 
 SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
-"""Columns with the parts of a sum, as JSON."""
+"""Columns with the parts of an exact sum, as JSON."""
 
 # SQLite has no statistics here and would read a whole history: it is told which index to use
 BLOCKS = {
@@ -142,40 +142,40 @@ BLOCKS = {
 }
 
 CHUNK = 400
-"""Keys in one query."""
+"""Keys per query."""
 
 Rounds = Sequence[tuple[int, int]]
-"""Blocks and rounds of them."""
+"""Pairs of block and round."""
 
 
 class ConnectionLost(StoreError):
-    """Whether the transaction happened is not known: it may be tried again where that is safe."""
+    """The transaction may or may not have happened: it may be retried where that is safe."""
 
 
 class NewGame(NamedTuple):
-    """All rows of a game that begins."""
+    """All rows of a new game."""
 
     game: Game
     head: Head
     state: str
     blocks: tuple[Block, ...] = ()
-    """One in play, where the game comes from elsewhere."""
+    """The block in play, if the game comes from elsewhere."""
 
 
 def columns_of(kind: Any, alias: str) -> str:
-    """The columns of a row, in a query that gives its table another name."""
+    """Return the columns of a row, for a query that gives its table an alias."""
     return ", ".join(f"{alias}.{name}" for name in kind._fields)
 
 
 @cache
 def select(kind: Any) -> str:
-    """The beginning of a query for rows."""
+    """Return the start of a query for rows."""
     return f"SELECT {', '.join(kind._fields)} FROM {TABLES[kind]} "
 
 
 @cache
 def insert(kind: Any) -> str:
-    """A new row of a game."""
+    """Return the statement that inserts a row of a game."""
     return f"INSERT INTO {TABLES[kind]} (game, {', '.join(kind._fields)}) VALUES "
 
 
@@ -183,13 +183,13 @@ HEAD = select(Head) + "WHERE game = ?"
 FOR_UPDATE = " FOR UPDATE"
 ONE_BLOCK = select(Block) + "WHERE game = ? AND number = ?"
 ONE_LOSS = select(Loss) + "WHERE game = ? AND block = ? AND round = ?"
-"""What a call reads first, each time."""
+"""The first reads of a call."""
 
 _seen_types: dict[Any, set[tuple[type, ...]]] = {}
 
 
 def row_of(kind: Any, values: Sequence[Any]) -> Any:
-    """A row that was read. Somebody may have edited it, so types, sums and counts are checked."""
+    """Return a row that was read. It may have been edited, so types, sums and counts are checked."""
     types = tuple(map(type, values))
     if types not in _seen_types.setdefault(kind, set()):
         stored = dict.fromkeys(SUMS.values(), str)  # as JSON
@@ -237,29 +237,29 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
 
 
 class Transaction(ABC):
-    """One game, locked and read; what is written happens when the transaction ends well, or not at all."""
+    """One game, locked and read. Its writes take effect together when it succeeds, or not at all."""
 
     words: ClassVar[dict[str, str]]
-    """What stands for the words in braces in SQL."""
+    """Replacements for the words in braces in SQL."""
     game: int
     head: Head
     told_blocks: dict[int, Block]
-    """The blocks of the rounds that it was begun with, by number."""
+    """Blocks of the rounds it began with, by number."""
     told_losses: dict[tuple[int, int], Loss]
-    """The losses of these rounds that are stored, by block and round."""
+    """Stored losses of these rounds, by block and round."""
     _stored: dict[int, Block]
     """Blocks as they were read, by number."""
 
     @abstractmethod
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
-        """The rows that each query finds."""
+        """Return the rows of each query."""
 
     @abstractmethod
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for each of the rows of values, tuples as JSON; an INSERT ends in ``VALUES``."""
+        """Execute a statement for each row of values, tuples as JSON; an INSERT ends in ``VALUES``."""
 
     def fetch(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows that one query finds."""
+        """Return the rows of one query."""
         return self.fetch_each([(sql, values)])[0]
 
     def start(self, rounds: Rounds, lock: str = "") -> None:
@@ -283,7 +283,7 @@ class Transaction(ABC):
         self._stored = dict(self.told_blocks)
 
     def read_game(self) -> Game:
-        """The game's own row."""
+        """Read the game's row."""
         found = self.fetch(select(Game) + "WHERE id = ?", self.game)
         if not found:
             raise BadStore(f"game number {self.game} is gone from the store")
@@ -291,30 +291,30 @@ class Transaction(ABC):
         return game
 
     def state_text(self) -> str:
-        """What was learnt, as text."""
+        """Read the state as text."""
         found = self.fetch("SELECT version, data FROM holdfast_states WHERE game = ?", self.game)
         if not found or found[0][0] != self.head.state_version or not isinstance(found[0][1], str):
             raise BadStore("the store is damaged: the state of a game is not that of its last block")
         return str(found[0][1])
 
     def blocks(self, query: str, *values: float | str) -> list[Block]:
-        """Blocks by one of the named queries."""
+        """Read blocks by one of the named queries."""
         rest = BLOCKS[query].format(**self.words)
         found = [row_of(Block, row) for row in self.fetch(select(Block) + rest, self.game, *values)]
         self._stored |= {block.number: block for block in found}
         return found
 
     def live(self) -> int:
-        """How many conversations go on."""
+        """Return the number of open conversations."""
         where = f"{self.words['idle']} WHERE game = ? AND live = 1"
         return int(self.fetch(f"SELECT COUNT(*) FROM holdfast_blocks {where}", self.game)[0][0])
 
     def losses(self, first: int, last: int) -> list[Loss]:
-        """The losses of blocks from `first` to `last`, in order."""
+        """Read the losses of blocks from `first` to `last`, in order."""
         return self._between(Loss, first, last)
 
     def seen(self, first: int, last: int) -> list[Seen]:
-        """The losses of all arms in the rounds of blocks from `first` to `last`, in order."""
+        """Read the losses of all arms in the rounds of blocks from `first` to `last`, in order."""
         return self._between(Seen, first, last)
 
     def _between(self, kind: Any, first: int, last: int) -> list[Any]:
@@ -322,7 +322,7 @@ class Transaction(ABC):
         return [row_of(kind, values) for values in self.fetch(select(kind) + where, self.game, first, last)]
 
     def of_open_blocks(self, kind: Any, first: int, last: int) -> list[Any]:
-        """All asks, or all losses, of the blocks from `first` to `last` that are not settled, in order."""
+        """Read all asks, or all losses, of the unsettled blocks from `first` to `last`, in order."""
         within = "first" if kind is HandedOut else "round"
         found = self.fetch(
             f"SELECT {columns_of(kind, 'x')} FROM holdfast_blocks b {self.words['open']} CROSS JOIN {TABLES[kind]} x "
@@ -335,7 +335,7 @@ class Transaction(ABC):
         return [row_of(kind, values) for values in found]
 
     def asked(self, request: str) -> list[tuple[HandedOut, Block]]:
-        """What was handed out under a request, in order, by one query."""
+        """Read what was handed out under a request, in order, by one query."""
         found = self.fetch(
             f"SELECT {columns_of(HandedOut, 'a')}, {columns_of(Block, 'b')} "
             f"FROM holdfast_asks a {self.words['requests']} JOIN holdfast_blocks b "
@@ -347,21 +347,21 @@ class Transaction(ABC):
         return [(row_of(HandedOut, values[:n]), row_of(Block, values[n:])) for values in found]
 
     def changes(self, after: int = 0, limit: int = MOST_COUNT) -> list[tuple[int, ChangeMade]]:
-        """Settings that were changed, in order, each with its number; those after a number."""
+        """Read the changes of settings after a number, in order, each with its own."""
         query = f"SELECT id, {', '.join(ChangeMade._fields)} FROM holdfast_changes "
         found = self.fetch(query + "WHERE game = ? AND id > ? ORDER BY id LIMIT ?", self.game, after, limit)
         return [(number, row_of(ChangeMade, values)) for number, *values in found]
 
     def number_of_change(self, back: int) -> int:
-        """The number of the change that has so many after it; 0 where there is none."""
+        """Return the number of the change followed by this many others; 0 if there is none."""
         query = "SELECT id FROM holdfast_changes WHERE game = ? ORDER BY id DESC LIMIT 1 OFFSET ?"
         found = self.fetch(query, self.game, back)
         return int(found[0][0]) if found else 0
 
     def save(self, head: Head, state: str | None, events: Events) -> None:
-        """Write the head, the state where it was changed, and what was added and changed besides.
+        """Write the head, the state if it changed, and all other rows added and changed.
 
-        Rows are changed in the columns that differ: a server reads and plans all that it is sent, each time.
+        Only columns that differ are updated: a server parses and plans all that it is sent, each time.
         """
         game = self.game
         changed = events.changed.values()
@@ -411,7 +411,7 @@ def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _queries_about(game: int, rounds: Rounds) -> tuple[list[Any], list[Any]]:
-    """Queries for the blocks, and for the losses, of some rounds, each of which is looked up by its key."""
+    """Return queries for the blocks and for the losses of some rounds, each looked up by its key."""
     numbers = list(dict.fromkeys(block for block, _ in rounds))
     among = select(Block) + "WHERE game = ? AND number IN"
     blocks = [(f"{among} ({_marks(some)})", (game, *some)) for some in _chunks(numbers)]
@@ -426,7 +426,7 @@ def _queries_about(game: int, rounds: Rounds) -> tuple[list[Any], list[Any]]:
 
 
 class Store(ABC):
-    """Games by name. One object serves the threads of one process.
+    """Games by name. One object serves all threads of a process.
 
     >>> from holdfast.decisions.stores import store_at
     >>> store_at("memory:").names()
@@ -434,11 +434,11 @@ class Store(ABC):
     """
 
     url: str
-    """As it may be shown."""
+    """The URL as it may be shown."""
     stale = False
-    """Whether it must be opened anew: what was in use is there no more."""
+    """True if it must be reopened because its file is gone."""
     patient = True
-    """Whether lost connections are tried again; not while a server stops."""
+    """True if lost connections are retried; False while a server stops."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -446,17 +446,17 @@ class Store(ABC):
 
     @abstractmethod
     def _transaction(self, game: int, *, writing: bool, deadline: float) -> AbstractContextManager[Transaction]:
-        """A transaction that has not read anything."""
+        """Open a transaction that has not read anything."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close files and connections; the store can be used again, and opens them anew."""
+        """Close files and connections. The store can be used again, and reopens them."""
 
     @contextmanager
     def transaction(
         self, game: int, rounds: Rounds = (), *, writing: bool, deadline: float | None = None
     ) -> Iterator[Transaction]:
-        """One game, its head read; with `rounds`, the blocks and losses of these rounds too.
+        """Open a transaction on one game and read its head; with `rounds`, also their blocks and losses.
 
         Parameters
         ----------
@@ -467,7 +467,7 @@ class Store(ABC):
         writing
             Whether the game is locked, to be changed.
         deadline
-            By `time.monotonic`: when to give up waiting for others.
+            When to give up waiting for others, by `time.monotonic`.
         """
         until = time.monotonic() + 60.0 if deadline is None else deadline
         with self._transaction(game, writing=writing, deadline=until) as transaction:
@@ -479,34 +479,34 @@ class Store(ABC):
     # ---- games by name
 
     def replaced(self) -> bool:
-        """Whether the file that was in use is there no more."""
+        """Return True if the file in use is no longer there."""
         return False
 
     def exists(self) -> bool:
-        """Whether there is anything at the URL; checked before reading, so that reading creates nothing."""
+        """Return True if there is anything at the URL; checked before reading, so that reading creates nothing."""
         return True
 
     def names(self, deadline: float | None = None) -> list[str]:
-        """The names of all games, sorted."""
+        """Return the names of all games, sorted."""
         if not self.exists():
             return []
         with self._transaction(0, writing=False, deadline=deadline or time.monotonic() + 60.0) as transaction:
             return sorted(str(name) for (name,) in transaction.fetch("SELECT name FROM holdfast_games"))
 
     def find(self, name: str, deadline: float | None = None) -> Game | None:
-        """The game of this name."""
+        """Return the game of this name."""
         if not self.exists():
             return None
         with self._transaction(0, writing=False, deadline=deadline or time.monotonic() + 60.0) as transaction:
             return _named(transaction, name)
 
     def create(self, fresh: Sequence[NewGame], deadline: float | None = None) -> list[Game]:
-        """Begin games, all or none; where a name is taken, the game that has it is left as it is and returned."""
+        """Create games, all or none. Where a name is taken, return the existing game unchanged."""
         with self._transaction(0, writing=True, deadline=deadline or time.monotonic() + 60.0) as transaction:
             return [_named(transaction, one.game.name) or _created(transaction, one) for one in fresh]
 
     def check_writing(self) -> None:
-        """Write something that changes nothing, and commit it; an error where that cannot be done."""
+        """Commit a write that changes nothing. Raise an error if that is impossible."""
         with self._transaction(0, writing=True, deadline=time.monotonic() + 5.0) as transaction:
             # SQLite writes nothing for a row that stays the same, so one comes and goes.
             transaction.write(f"INSERT INTO {SCHEMA_TABLE} (version) VALUES ", [(-1,)])
@@ -521,7 +521,7 @@ class Store(ABC):
 
 
 def nested(url: str) -> StoreError:
-    """What is said of a call inside a call."""
+    """Return the error for a call inside a call."""
     return StoreError(f"{url} cannot be used from within a call that uses it, as by a signal handler")
 
 
@@ -537,7 +537,7 @@ def _created(transaction: Transaction, fresh: NewGame) -> Game:
         "ON CONFLICT (name) DO NOTHING RETURNING id",
         *fresh.game[1:],
     )
-    if not taken:  # somebody else was quicker
+    if not taken:  # another process was quicker
         other = _named(transaction, name)
         if other is None:
             raise BadStore(f"game {name!r} was created and deleted at the same time")

@@ -3,11 +3,11 @@
 Write-ahead log, so that readers and the writer do not wait for each other; ``synchronous=FULL``, so that what was
 acknowledged is on disk; ``BEGIN IMMEDIATE``, so that one writer at a time sees the game as it is.
 
-SQLite's locks belong to the process. If it opens and closes the file once more, as to copy it, they are dropped, and
+SQLite's locks belong to the process. If it opens and closes the file once more, say to copy it, they are dropped, and
 another process that closes the file deletes the log. A lock that belongs to an open file prevents that (`_guard`).
 
-SQLite cannot know that somebody replaced its files under it. So each transaction looks at them: another file or another
-log, or an older content, is refused (`_check_files`).
+SQLite cannot know that its files were replaced underneath it. So each transaction checks them: another file or another
+log, or older content, is refused (`_check_files`).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ except ImportError:  # Windows, where locks belong to open files in any case
     fcntl = None  # type: ignore[assignment]
 
 READERS = 0x40000002, 510
-"""The bytes of a file that SQLite's readers lock (its file format: the lock-byte page)."""
+"""Bytes of a file that SQLite's readers lock (the lock-byte page of its file format)."""
 
 BUSY = 0.1
-"""Seconds that SQLite itself waits for others; Python waits on, and hears Ctrl-C in between."""
+"""Seconds that SQLite itself waits for others; Python repeats this and handles Ctrl-C in between."""
 
 LONGEST_NAME = 247
-"""Bytes in the name of a file: systems allow 255, and SQLite appends ``-journal``."""
+"""Bytes in a file name: systems allow 255, and SQLite appends ``-journal``."""
 
 REASONS = {
     sqlite3.SQLITE_BUSY: "another process has kept it locked for too long",
@@ -82,11 +82,9 @@ class SqliteTransaction(Transaction):
     words = WORDS
 
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
-        """The rows that each query finds."""
         return [self.connection.execute(sql, values).fetchall() for sql, values in queries]
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for each row of values, tuples as JSON."""
         if sql.endswith("VALUES "):
             sql += f"({', '.join('?' * len(rows[0]))})"
         self.connection.executemany(sql, [[dumps(v) if type(v) is tuple else v for v in row] for row in rows])
@@ -95,7 +93,7 @@ class SqliteTransaction(Transaction):
 class SqliteStore(Store):
     """Games in a file: ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``; or in memory: ``memory:``.
 
-    One connection: the file has one writer at a time in any case.
+    It uses one connection: the file has one writer at a time in any case.
 
     >>> SqliteStore("memory:").names()
     []
@@ -107,12 +105,12 @@ class SqliteStore(Store):
         self.place = None if address.kind == "memory" else _place(address)
         self._lock: Any = RLock()
         self._connection: sqlite3.Connection | None = None
-        self._guard: int | None = None  # an open file, locked so that nobody deletes the log
+        self._guard: int | None = None  # an open file, locked so that no process deletes the log
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
         self._path, self._log_path = str(self.place), f"{self.place}-wal"
         self._log: int | None = None  # which log this connection writes
         self._what = ""  # what happened to the file, where it is stale
-        self._stamp: tuple[int, int] | None = None  # when the file was last written, by whom ever
+        self._stamp: tuple[int, int] | None = None  # when the file was last written, by any process
         self._written: dict[int, int] = {}  # revisions in the file itself, without its log
         take_part_in_forks(STORE, self)
 
@@ -121,13 +119,13 @@ class SqliteStore(Store):
             self._close()
 
     def close(self) -> None:
-        """Close the connection. What is in memory stays."""
+        """Close the connection. A database in memory stays."""
         if self.place is not None:
             with self._lock:
                 self._close()
 
     def _close(self, *, with_log: bool = True) -> None:
-        """Close the connection. The last one in any process moves its log into the file, unless `with_log` is False."""
+        """Close the connection. The last one of any process moves its log into the file, unless `with_log` is False."""
         connection, guard = self._connection, self._guard
         self._connection = self._guard = None
         if connection is not None and not with_log and guard is None:  # it must not be closed, nor collected
@@ -140,11 +138,9 @@ class SqliteStore(Store):
             os.close(guard)
 
     def exists(self) -> bool:
-        """Whether the file is there."""
         return self.place is None or self.place.exists()
 
     def replaced(self) -> bool:
-        """Whether the file that was in use is there no more."""
         if self._file is None or self.place is None:
             return False
         try:
@@ -201,7 +197,7 @@ class SqliteStore(Store):
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if not self._has_tables(connection):  # else somebody was quicker
+            if not self._has_tables(connection):  # else another process was quicker
                 for statement in creation(WORDS):
                     connection.execute(statement)
             connection.execute("COMMIT")
@@ -216,10 +212,10 @@ class SqliteStore(Store):
             raise BadStore(f"{self.url} is a database of something else: it has the table {tables[0]!r}")
         return found
 
-    # ---- files that somebody touched
+    # ---- replaced files
 
     def _check_files(self) -> None:
-        """An error unless the file and its log are those in use, with nothing older in them."""
+        """Raise an error unless the file and its log are those in use, with no older content."""
         try:
             found, log = os.stat(self._path), os.stat(self._log_path).st_ino
         except OSError:
@@ -233,9 +229,9 @@ class SqliteStore(Store):
             self._check_content(stamp)
 
     def _check_content(self, stamp: tuple[int, int]) -> None:
-        """The file was written: by SQLite, which moved its log into it, or by somebody who copied another over it.
+        """Check a file that was written: by SQLite, moving its log into it, or by someone copying another over it.
 
-        An immutable connection reads the file without its log. SQLite closes it without letting go of locks.
+        An immutable connection reads the file without its log. SQLite closes it without releasing locks.
         """
         try:
             where = f"file:{quote(str(self.place))}?immutable=1"
@@ -288,7 +284,7 @@ class SqliteStore(Store):
                 self._lock.release()
 
     def _begun(self, writing: bool, deadline: float) -> sqlite3.Connection:
-        """A connection in a transaction, as soon as others let us."""
+        """Return a connection in a transaction, as soon as others allow."""
         while True:
             try:
                 if self.stale:
@@ -321,9 +317,9 @@ class SqliteStore(Store):
 
 
 def _guarded(path: str) -> int | None:
-    """A file, open and locked as its readers lock it; None where a system has no locks of open files.
+    """Open a file, locked as its readers lock it. Return None if the system has no locks of open files.
 
-    Nobody else can then lock it for himself alone, as SQLite does before it deletes a log.
+    No one else can then lock it exclusively, as SQLite does before it deletes a log.
     """
     if not hasattr(fcntl, "F_OFD_SETLK"):
         return None
@@ -343,7 +339,7 @@ def _lock_readers(handle: int, kind: int) -> None:
 
 
 def _place(address: Address) -> Path:
-    """The file of an address, wherever the process goes."""
+    """Return the absolute path of an address, which stays right if the process changes its directory."""
     try:
         place = Path(os.path.abspath(address.path))
         longest = max(len(os.fsencode(part)) for part in place.parts)
