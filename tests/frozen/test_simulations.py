@@ -53,7 +53,8 @@ def playable(given: dict[str, hf.Policy], world: hf.Environment) -> dict[str, hf
 
 
 def test_every_policy_is_frozen() -> None:
-    assert policies(0.3, HORIZON).keys() == POLICIES.keys()
+    later = {"paused-tsallis", "tracking"}  # than 0.4.0
+    assert policies(0.3, HORIZON).keys() == POLICIES.keys() - later
 
 
 @pytest.mark.plain
