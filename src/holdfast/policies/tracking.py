@@ -1,6 +1,6 @@
 """Follow a changing world: leave an arm that has become worse, look at the others as often as pays, else hold.
 
-The policy sees the losses of the arm in use and needs no horizon. It keeps a picture of every arm, and one rule moves it.
+The policy sees the losses of the arm in use and needs no horizon. It keeps a picture of every arm; one rule moves it.
 
 **Levels with memory.** An arm has a `level`, the mean of its last losses, known as well as from `weight` of them, and a
 `mean` of all its losses. How many losses are worth remembering (`memory`, C) is learnt from the arm in use: two shadows
@@ -13,25 +13,25 @@ jumps seen so far per round (`jumps`/`exposure`). At 0.9 the jump is believed, a
 An arm that is not in use is doubted more with each round, for no other reason than time.
 
 **The pile.** Each round adds to the `pile` of another arm what is expected to be lost by not being on it: the mean of
-max(gain, 0), its level and that of the arm in use being known as well as they are, or having jumped. When the pile
-exceeds what a look costs (switches, and rounds on an arm that is worse), the arm is looked at, and its pile begins at 0.
-An arm that has become worse makes the piles of the others grow by its excess each round, so it is left at once; an arm
-that was much worse long ago has a pile that grows slowly, and is looked at rarely. In both cases what is lost by not
-knowing stays in proportion to what looking costs. The longer nothing jumps, the smaller s and the rarer the looks.
+max(gain, 0), both levels being known as well as they are, or the other having jumped. When the pile exceeds what a look
+costs (switches, and rounds on an arm that is worse), the arm is looked at, and its pile begins at 0. When the arm in use
+becomes worse, the piles of the others grow by its excess each round, so it is left at once. An arm that was much worse
+has a pile that grows slowly, and is looked at rarely. Either way, what is lost by not knowing stays in proportion to
+what looking costs. The longer nothing jumps, the smaller s and the rarer the looks.
 
 **Looks.** A look is held long enough to see something: at least ⌈λ⌉ and 2 rounds, and as many more as tell the arm from
 the one in use. It ends before that if the arm is clearly worse, and goes on while evidence that it is better is under
-way. Nobody decides to stay or to go back: it is the same rule, seen from the arm that is now in use.
+way. To stay or to go back is no decision of its own: it is the same rule, seen from the arm that is now in use.
 
-**Levels that move together.** An arm also has an `offset` from the common level. Each look asks what predicted better:
+**Levels that move together.** An arm also has an `offset` from the common level. Each look asks which predicted better:
 the arm's own level, or its offset beside the arm left. The log-odds, `together`, say how far levels are moved together
-when the arm in use jumps; after a jump that is in `doubt` until one look has been made.
+when the arm in use jumps. After a jump they are held in `doubt` until one look has been made.
 
 **Notice.** With `notice`, an arm not seen for that many rounds is looked at even if its pile does not pay for it.
 
 Time moves in `choose`, losses move in `observe`, each by the arm and the visit of its own block. So rounds may be handed
-out before earlier losses are known: a loss that comes late still moves the level and the doubt of its arm, also if that
-has been left; shadows, C and looks learn from the visit that goes on alone.
+out before earlier losses are known. A loss that comes late still moves the level and the doubt of its arm, also if that
+has been left. C, its shadows and the look learn from the visit that goes on alone.
 
 ``docs/tracking.md`` has the measurements. No bound is proved for it.
 """
@@ -128,7 +128,7 @@ class TrackingState(NamedTuple):
     fresh: Annotated[PerArm, NonNegative]
     evidence: Annotated[PerArm, NonNegative]  # log-odds of a jump, from the losses alone
     mean: Annotated[PerArm, Probability]
-    count: Annotated[PerArm, Whole]
+    rounds: Annotated[PerArm, Whole]  # losses in the mean
     pile: Annotated[PerArm, NonNegative]
     age: Annotated[PerArm, Whole]  # rounds since it was in use
     offset: Annotated[PerArm, Range(-1e3, 1e3)]
@@ -352,8 +352,8 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     state.level[c, 0] += (y - state.level[c, 0]) / min(n, C)
     if here:
         learn_memory(state, y, was, n)
-    state.count[c, 0] += 1.0
-    state.mean[c, 0] += (y - state.mean[c, 0]) / (state.count[c, 0] + 2.0)
+    state.rounds[c, 0] += 1.0
+    state.mean[c, 0] += (y - state.mean[c, 0]) / (state.rounds[c, 0] + 2.0)
     state.exposure[0] += 1.0
     state.changed[c, 0] += s * (1.0 - state.changed[c, 0])
     evidence, again = state.evidence[c, 0], False
