@@ -54,7 +54,7 @@ def expected_cost(policy: hf.Policy, losses: np.ndarray, lam: float, forecasts: 
 def over_best_arm(
     name: str, losses: np.ndarray, costs: tuple[float, ...], settings: dict[str, Any], forecasts: dict[int, Any]
 ) -> tuple[np.ndarray, float]:
-    """Return a line of costs over the best fixed arm's: the best plan's, the policy's, and its fraction of the gain."""
+    """Print the best plan's and the policy's cost over the best fixed arm's; return the latter and its gain."""
     plans, ours, way = [], [], []
     for lam in costs:
         policy = hf.AdaptiveHedgeSwitch(losses.shape[1], switching_cost=lam, **settings)

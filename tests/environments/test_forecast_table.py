@@ -29,7 +29,7 @@ def world(**known: object) -> hf.ForecastTable:
         hf.RandomWalkPerturbation(K, **UNITS),
         hf.ShrinkingDartboard(K, switching_cost=30.0, horizon=T, **UNITS),
         hf.AdaptiveHedgeSwitch(
-            K, switching_cost=30.0, paths=[FixedArm(1), FixedArm(2), GivenForecast(6)], forecast_rounds=6, **UNITS
+            K, switching_cost=30.0, experts=[FixedArm(1), FixedArm(2), GivenForecast(6)], forecast_rounds=6, **UNITS
         ),
     ],
     ids=lambda policy: policy.id,

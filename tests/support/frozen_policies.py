@@ -32,6 +32,7 @@ def policies(cost: float, horizon: int) -> dict[str, hf.Policy]:
         "lazy-exp3": hf.LazyExp3(K, switching_cost=cost),
         "amir": hf.AmirTsallis(K, switching_cost=cost, horizon=horizon),
         "amir-anytime": hf.AnytimeAmirTsallis(K, switching_cost=cost),
+        "paused-tsallis": hf.PausedTsallis(K, switching_cost=cost),
         "spb-blocks": hf.StabilityPenaltyBiasMatching(K, switching_cost=cost, horizon=horizon),
         "spm": hf.StabilityPenaltyMatching(K, switching_cost=cost),
         "hold-forever": hf.HoldForever(K),

@@ -352,7 +352,7 @@ def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]])
 
 
 def _no_bound(standing: Standing, name: str) -> tuple[str, str]:
-    """Return a warning where the policy has no bound, and a policy that has one."""
+    """Return when not to use the policy, and one with a bound to use then."""
     if standing.played[name].bounded:
         return "the next rounds are nothing like this record", ""
     bounded = [other for other in standing.ranking("own") if standing.played[other].bounded]

@@ -317,7 +317,7 @@ class LoggedData:
         )
 
     def _effective_blocks(self, W: Array) -> float:
-        """Return (Σ W_b)² / Σ W_b²; raise if the weights are implausible."""
+        """Return (Σ W_b)² / Σ W_b²; raise if that is too few blocks, or if the weights are implausible."""
         total, squares = math.fsum(W), math.fsum(W**2)
         effective = total**2 / squares if squares else 0.0
         smallest = float(self.probabilities.min())

@@ -3,7 +3,7 @@
     with backend:                   opens what all runs share: a cluster, a check that the device is there
         backend.run(tasks, done)    plays all tasks; `done` is called for each piece that is finished
 
-`run` outside a ``with`` block opens and closes for itself. `tests/simulation/test_backends.py` is the specification.
+`run` outside a ``with`` block opens and closes for itself. `tests/simulation/test_backends.py` tests all of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from holdfast.errors import InvalidParameter
 from holdfast.simulation.tasks import Played, Task, run_task, warm_up
 
 PIECES_PER_WORKER = 8
-"""Tasks per worker: enough for balanced endings and a moving progress bar."""
+"""Most tasks per worker: enough for balanced endings and a moving progress bar."""
 
 
 class Backend(ABC):

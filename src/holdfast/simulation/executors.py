@@ -19,15 +19,15 @@ from holdfast.simulation.backends import Backend, split
 from holdfast.simulation.tasks import Played, Task, run_task
 
 LOOK_EVERY = 0.2
-"""Seconds after which a wait hears Ctrl-C."""
+"""Seconds between checks for Ctrl-C."""
 
 ANSWER_WITHIN, PATIENCE = 10.0, 60.0
-"""Seconds in which a Dask scheduler must answer, and have a worker."""
+"""Seconds for a Dask scheduler to answer, and to have a worker."""
 
 
 @dataclass
 class Executors(Backend):
-    """Play on an executor that the caller owns, with `workers` games at the same time; by default one per core."""
+    """Play on an executor that the caller owns, with `workers` concurrent games; by default one per core."""
 
     name: ClassVar[str] = "executor"
     executor: Executor
@@ -39,11 +39,11 @@ class Executors(Backend):
 
     @property
     def width(self) -> int:
-        """How many games it plays at the same time."""
+        """Number of games played concurrently."""
         return cores() if self.workers is None else self.workers
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
-        """Submit pieces of `tasks`, and hand over each result as it comes."""
+        """Submit pieces of `tasks`, and pass on each result as it comes."""
         play(self.executor, tasks, self.width, done)
 
 
@@ -54,12 +54,12 @@ def play(
     done: Callable[[Played], None],
     send: Callable[[Any], Any] = lambda environment: environment,
 ) -> None:
-    """Submit pieces of `tasks`; `send` returns what stands for an environment, which may be a large table."""
+    """Submit pieces of `tasks`; `send` returns a handle of an environment, which may be a large table."""
     waiting: set[Future[Played]] = set()
     try:
         for task in tasks:
             sent = send(task.environment)
-            for piece in split(replace(task, environment=None), width):  # type: ignore[arg-type]  # it goes apart
+            for piece in split(replace(task, environment=None), width):  # type: ignore[arg-type]  # it is sent separately
                 waiting.add(executor.submit(_run_piece, piece, sent, SOURCES))
         while waiting:
             finished, waiting = wait(waiting, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
@@ -76,7 +76,7 @@ def play(
 
 
 def _explained(error: BaseException) -> BaseException:
-    """Return the error, or what is to be done where a worker does not have a module of the user's own."""
+    """Return the error, or advice if a worker lacks a module of the user's."""
     cause = error.__cause__ or error  # Dask's own words are about Dask
     if not isinstance(cause, ModuleNotFoundError) or isinstance(error, HoldfastError):
         return error
@@ -87,8 +87,8 @@ def _explained(error: BaseException) -> BaseException:
 class DaskCluster(Backend):
     """A scheduler's address (``tcp://host:8786``), or None for `workers` local processes of one thread each.
 
-    In a ``with`` block the connection, and a local cluster, serve every run in it; otherwise each run has its own. What
-    becomes of lost workers is Dask's own affair: ``distributed.scheduler.allowed-failures`` and its timeouts.
+    In a ``with`` block the connection, and a local cluster, serve every run in it; otherwise each run has its own. Dask
+    handles lost workers: ``distributed.scheduler.allowed-failures`` and its timeouts.
     """
 
     name: ClassVar[str] = "dask"
@@ -129,13 +129,13 @@ class DaskCluster(Backend):
 
     @property
     def width(self) -> int:
-        """How many threads of the cluster play at the same time, now."""
+        """Number of threads of the cluster that play concurrently, now."""
         return max(1, sum(self._client.nthreads().values())) if self._client is not None else 1
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
         """Play on the cluster's executor; an environment is sent once."""
         if self._client is None:
-            with copy(self) as own:  # other threads may be running on this one
+            with copy(self) as own:  # other threads may be using this object
                 return own.run(tasks, done)
         from distributed import KilledWorker
 
@@ -176,7 +176,7 @@ def _run_piece(task: Task, environment: Any, sources: str) -> Played:
 
 
 def _sources() -> str:
-    """The version, and a hash of the package's sources as this process found them."""
+    """Return the version, and a hash of the package's sources as this process found them."""
     root, digest = Path(holdfast.__file__).parent, sha256()
     for file in sorted(root.rglob("*.py")):
         digest.update(str(file.relative_to(root)).encode() + file.read_bytes())
@@ -184,4 +184,4 @@ def _sources() -> str:
 
 
 SOURCES = _sources()
-"""When this module is loaded: what a worker has in memory does not change when its files do."""
+"""Sources when this module was loaded: a worker keeps its code in memory when files change."""
