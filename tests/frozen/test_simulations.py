@@ -53,8 +53,7 @@ def playable(given: dict[str, hf.Policy], world: hf.Environment) -> dict[str, hf
 
 
 def test_every_policy_is_frozen() -> None:
-    later = {"paused-tsallis", "tracking"}  # than 0.4.0
-    assert policies(0.3, HORIZON).keys() == POLICIES.keys() - later
+    assert policies(0.3, HORIZON).keys() == POLICIES.keys()
 
 
 @pytest.mark.plain

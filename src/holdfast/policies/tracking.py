@@ -14,7 +14,7 @@ An arm that is not in use is doubted more with each round, for no other reason t
 
 **The pile.** Each round adds to the `pile` of another arm what is expected to be lost by not being on it: the mean of
 max(gain, 0), both levels being known as well as they are, or the other having jumped. When the pile exceeds what a look
-costs (switches, and rounds on an arm that is worse), the arm is looked at, and its pile begins at 0. When the arm in use
+costs (switches, and rounds on an arm that is worse), the arm is looked at, and its pile begins at 0. When the arm used
 becomes worse, the piles of the others grow by its excess each round, so it is left at once. An arm that was much worse
 has a pile that grows slowly, and is looked at rarely. Either way, what is lost by not knowing stays in proportion to
 what looking costs. The longer nothing jumps, the smaller s and the rarer the looks.
@@ -29,7 +29,7 @@ when the arm in use jumps. After a jump they are held in `doubt` until one look 
 
 **Notice.** With `notice`, an arm not seen for that many rounds is looked at even if its pile does not pay for it.
 
-Time moves in `choose`, losses move in `observe`, each by the arm and the visit of its own block. So rounds may be handed
+Time moves in `choose`, losses move in `observe`, each by the arm and visit of its own block. So rounds may be handed
 out before earlier losses are known. A loss that comes late still moves the level and the doubt of its arm, also if that
 has been left. C, its shadows and the look learn from the visit that goes on alone.
 
