@@ -82,6 +82,7 @@ from holdfast.policies.rivals import (
     StabilityPenaltyBiasMatching as StabilityPenaltyBiasMatching,
     StabilityPenaltyMatching as StabilityPenaltyMatching,
 )
+from holdfast.policies.tracking import TrackingSwitch as TrackingSwitch
 from holdfast.policies.tsallis import (
     TsallisInf as TsallisInf,
     TsallisSwitch as TsallisSwitch,

@@ -97,7 +97,7 @@ def test_the_same_seed_plays_the_same_game(name):
     assert one.player.save() == other.player.save()
 
 
-@pytest.mark.parametrize("name", [name for name in RANDOMISED if name != "hold-forever"])
+@pytest.mark.parametrize("name", RANDOMISED)
 def test_different_seeds_and_replications_play_different_games(name):
     games = [tuple(Game(EVERY[name], seed).play(400).arms) for seed in range(8)]
     assert len(set(games)) > 4

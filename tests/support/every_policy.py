@@ -7,6 +7,7 @@ from typing import Any
 import naive
 import naive_adaptive
 import naive_rivals
+import naive_tracking
 
 from holdfast import (
     AdaptiveHedgeSwitch,
@@ -34,6 +35,7 @@ from holdfast import (
     StabilityPenaltyMatching,
     ThompsonSampling,
     Threshold,
+    TrackingSwitch,
     TsallisInf,
     TsallisSwitch,
     Ucb1,
@@ -170,13 +172,24 @@ CASES = {
     "adaptive, one arm": Case(
         AdaptiveTsallisSwitch(1, switching_cost=2.0), lambda: naive_adaptive.Adaptive(1, 2.0), **ADAPTS
     ),
+    "tracking": Case(TrackingSwitch(4, switching_cost=0.3), lambda: naive_tracking.Tracking(4, 0.3), **ADAPTS),
+    "tracking, notice": Case(
+        TrackingSwitch(4, switching_cost=2.5, notice=40), lambda: naive_tracking.Tracking(4, 2.5, 40), **ADAPTS
+    ),
+    "tracking, announced": Case(
+        TrackingSwitch(4, switching_cost="announced"),
+        lambda: naive_tracking.Tracking(4, None),
+        announce=varying_cost,
+        **ADAPTS,
+    ),
+    "tracking, one arm": Case(TrackingSwitch(1, switching_cost=2.0), lambda: naive_tracking.Tracking(1, 2.0), **ADAPTS),
     "spb-blocks": Case(
         StabilityPenaltyBiasMatching(4, switching_cost=1.3, horizon=HORIZON), lambda: naive_rivals.Spb(4, 1.3, HORIZON)
     ),
     "spm": Case(StabilityPenaltyMatching(4, switching_cost=1.3), lambda: naive_rivals.Spm(4, 1.3)),
 }
 
-DRAW_NOTHING = ("base", "one arm", "adaptive, one arm", "ucb", "follow", "batched", "hold")
+DRAW_NOTHING = ("base", "one arm", "adaptive, one arm", "ucb", "follow", "batched")
 
 FEW_EXPERTS = (FixedArm(0), FixedArm(2), WorkFunction(1.0), Smoothed(0.5, 8))
 """Quickly compiled."""
@@ -204,12 +217,15 @@ FULL_INFORMATION = {
 
 EVERY = CASES | FULL_INFORMATION
 
+DRAW_ONCE = ("hold-forever", "tracking")
+"""They draw their first arm alone."""
+
 RANDOMISED = [
     name
     for name, case in EVERY.items()
-    if not case.policy.deterministic and (not name.startswith(DRAW_NOTHING) or "random" in name)
+    if not case.policy.deterministic and (not name.startswith(DRAW_NOTHING + DRAW_ONCE) or "random" in name)
 ]
-"""The cases whose arms hang on the seed."""
+"""The cases whose arms hang on the seed, round after round."""
 
 
 def loss_of(t: int, arm: int) -> float:

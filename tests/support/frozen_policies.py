@@ -14,6 +14,7 @@ def policies(cost: float, horizon: int) -> dict[str, hf.Policy]:
     K = ARMS
     return {
         "adaptive": hf.AdaptiveTsallisSwitch(K, switching_cost=cost),
+        "tracking": hf.TrackingSwitch(K, switching_cost=cost),
         "hedge-switch": hf.AdaptiveHedgeSwitch(K, switching_cost=cost),
         "tsallis-switch": hf.TsallisSwitch(K, switching_cost=cost),
         "tsallis-switch-varying": hf.VaryingTsallisSwitch(K),
@@ -76,6 +77,8 @@ def variants(horizon: int) -> dict[str, hf.Policy]:
                 matched_length=1.0,
             ),
         ),
+        "tracking, announced": hf.TrackingSwitch(K, switching_cost="announced"),
+        "tracking, notice": hf.TrackingSwitch(K, switching_cost=0.3, notice=20),
         "tsallis-switch, reduced variance": hf.TsallisSwitch(K, switching_cost=0.3, estimator="reduced-variance"),
         "tsallis-switch, lists": hf.TsallisSwitch(K, block_lengths=lengths, learning_rates=rates),
         "tsallis-inf, reduced variance": hf.TsallisInf(K, estimator="reduced-variance"),

@@ -14,6 +14,7 @@ from holdfast.policies.policy import Policy
 
 POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "adaptive": ("adaptive:AdaptiveTsallisSwitch", {}),
+    "tracking": ("tracking:TrackingSwitch", {}),
     "hedge-switch": ("hedge:AdaptiveHedgeSwitch", {}),
     "tsallis-switch": ("tsallis:TsallisSwitch", {}),
     "tsallis-switch-varying": ("tsallis:VaryingTsallisSwitch", {}),
