@@ -93,7 +93,7 @@ def test_a_log_whose_missing_rounds_are_unknown_is_refused(place, folder, suffix
     router.settle()
     file = folder / f"log.{suffix}"
     router.history.export(file)
-    with pytest.raises(hf.InvalidParameter, match=r"must say what \d+ missing losses count as: .*--missing LOSS"):
+    with pytest.raises(hf.InvalidParameter, match=r"must say what \d+ missing losses count as: .*give missing=LOSS"):
         read_log(file, COLUMNS)
     assert 300 <= read_log(file, COLUMNS, missing=1.0)[0].rounds <= 310
     open_game, _ = played(place, "open", LOST["two fifths"], 1, rounds=300, patience="forever")

@@ -301,6 +301,15 @@ class Paused:
         self.p = self.player.p
         return arm, rounds
 
+    @property
+    def C(self) -> list[float]:
+        """Of whoever plays."""
+        return self.player.C
+
+    @C.setter
+    def C(self, estimates: list[float]) -> None:
+        self.player.C = estimates
+
     def block(self) -> tuple[naive.Algorithm1, naive.Block]:
         """The block, and whose it is."""
         return self.player, self.player.block()

@@ -35,7 +35,7 @@ from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
 from holdfast._numba import cache as disk
-from holdfast._numba.compile import NotHashable, identity
+from holdfast._numba.identity import NotHashable, identity
 from holdfast.errors import HoldfastError
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -195,7 +195,9 @@ class DiskCache:
 def _sources() -> str | None:
     """A hash of the sources that make a kernel machine code; None where Python runs without its sources."""
     try:
-        sources = [pkgutil.get_data(__package__, f"{name}.py") or b"" for name in ("compile", "internals", "lanes")]
+        sources = [
+            pkgutil.get_data(__package__, f"{name}.py") or b"" for name in ("compile", "internals", "lanes", "identity")
+        ]
     except OSError:
         return None
     return hashlib.sha256(b"".join(sources)).hexdigest()
