@@ -84,7 +84,7 @@ def bounds(
         gaps=None if gaps is None else values[0] if len(values) == 1 else values,
         best_arms=best_arms,
     )
-    names = [row.name.replace("_", " ").capitalize() for row in rows]
+    names = [_title(row.name) for row in rows]
     shown = [f"{row.value:,.1f}" if row.value < 1e12 else f"{row.value:.4g}" for row in rows]
     first, second = max(map(len, names)), max(map(len, shown))
     known = "unknown" if gaps is None else ",".join(f"{gap:g}" for gap in values)
@@ -97,7 +97,7 @@ def bounds(
         _wrapped(f"{name:{first}}  {value:>{second}}  ", holds + above)
         _wrapped("    ", plain_powers(row.statement))
     best = binding(rows)
-    print(f"\nOf the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}.")
+    print(f"\nOf the theorems on Tsallis-Switch {_title(best.name)} binds: {best.value:,.1f}.")
     trivial = next(row for row in rows if row.kind == "trivial")
     if trivial.value < best.value:
         _wrapped(
@@ -106,10 +106,16 @@ def bounds(
         )
     least = smallest(rows)
     nothing = ", which says nothing: it is above T + λ" if least.says_nothing else ""
-    name, policy = least.name.replace("_", " ").capitalize(), least.note.removeprefix("holds for ")
+    name, policy = _title(least.name), least.note.removeprefix("holds for ")
     _wrapped(
         "", f"Of all bounds on regret and switches {name} is the smallest ({policy}): {least.value:,.1f}{nothing}."
     )
+
+
+def _title(name: str) -> str:
+    """Return the name of a bound in words: `tsallis_inf` is Tsallis-INF."""
+    words = name.replace("_", " ").capitalize()
+    return words.replace("Tsallis inf", "Tsallis-INF").replace("Exp3", "EXP3")
 
 
 def _wrapped(begin: str, words: str) -> None:

@@ -497,9 +497,8 @@ def palette_css() -> str:
 
 # A page that needs nothing but itself: title, lead, sections and how it was made, in one HTML file.
 #
-# The look and the behaviour are in `page.css`, `theme.js` and `page.js`, the frame in `page.html`; what goes into a
-# section comes from `holdfast.report.html`. Charts are drawn by `chart.js` and uPlot, which go along only where a page
-# has a chart.
+# The look and the behaviour are in `page.css`, `theme.js` and `page.js`, the frame in `page.html`. Charts are drawn by
+# `chart.js` and uPlot, which go along only where a page has a chart.
 
 
 @dataclass(frozen=True)
