@@ -28,11 +28,11 @@ from holdfast.errors import HoldfastError
 # What Numba freezes into the machine code of a kernel, as one hash.
 #
 # The function's own instructions and constants, and, recursively, every kernel it calls and every global or closed-over
-# value it reads, arrays by their contents. Machine code is kept on disk under this hash, and kernels are composed anew
+# value it reads, arrays by their contents. Machine code is kept on disk under this hash, and kernels are recomposed
 # when it changes.
 
 LIBRARIES = ("builtins", "holdfast._numba", "llvmlite", "math", "numba", "numpy")
-"""What stands in these is identified by name: their versions, or their sources, are in the key of the cache."""
+"""Modules identified by name: their versions, or their sources, are in the cache key."""
 
 
 class NotHashable(Exception):
@@ -40,23 +40,23 @@ class NotHashable(Exception):
 
 
 def identity(function: Callable[..., Any]) -> str:
-    """A hash of everything that Numba freezes into the code of `function`.
+    """Return a hash of everything that Numba freezes into the code of `function`.
 
-    Computed anew in each call, for a value that a kernel reads may have changed since; but only once for a kernel of
+    Recomputed in each call, since a value that a kernel reads may have changed; but only once for a kernel of
     this package, whose constants are constant.
     """
     return _identity(function, ())
 
 
 def kernels_of(kernel: Any) -> list[Any]:
-    """A kernel and those it calls that may change, each after all that it calls itself."""
+    """Return a kernel and those it calls that may change, each after all that it calls itself."""
     found: dict[Any, None] = {}
     _collect(kernel, found, set())
     return list(found)
 
 
 def hidden_randomness(function: Callable[..., Any]) -> str | None:
-    """The name by which a function reads a source of random numbers other than the stream that it is handed."""
+    """Return the name by which a function reads random numbers other than from its stream."""
     for name, value in _reads(function):
         if value is np and (name, "random") in _attributes(function.__code__):
             return f"{name}.random"
@@ -95,7 +95,7 @@ _OWN: dict[Any, str] = {}
 
 
 def _is_own(value: Any) -> bool:
-    """Whether a kernel, and whatever it closes over, is this package's."""
+    """Return True if a kernel, and all it closes over, is this package's."""
     if not isinstance(value, FunctionType):
         return _is_own(value.py_func) if is_jitted(value) else isinstance(value, (int, float, str))
     own = str(value.__module__).startswith("holdfast.")  # exec may leave no module
@@ -111,7 +111,7 @@ def _of_function(function: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
 
 
 def _reads(function: Any) -> Iterator[tuple[str, Any]]:
-    """What a function closes over and the globals it reads, by name.
+    """Return what a function closes over and the globals it reads, by name.
 
     Of a module that is not in LIBRARIES: its attributes of any name that the function mentions.
     """
@@ -139,7 +139,7 @@ def _globals_read(code: CodeType) -> list[str]:
 
 @cache
 def _attributes(code: CodeType) -> set[tuple[str, str]]:
-    """Each name and the attribute that is read of it at once."""
+    """Return each name with the attribute read of it directly."""
     pairs = {(one.argval, then.argval) for one, then in pairwise(dis.get_instructions(code)) if "ATTR" in then.opname}
     return pairs.union(*(_attributes(inner) for inner in _inner(code)))
 
@@ -154,7 +154,7 @@ def _inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def _of_code(code: CodeType) -> Iterator[bytes]:
-    """Instructions and constants; not where they stand, nor how they are described."""
+    """Return instructions and constants, without positions and docstrings."""
     yield code.co_code
     yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount)).encode()
     for constant in code.co_consts:
@@ -165,13 +165,13 @@ def _of_code(code: CodeType) -> Iterator[bytes]:
 
 
 def _of_value(value: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
-    """What a global or a closed-over value is to a kernel."""
+    """Return what identifies a global or closed-over value to a kernel."""
     function = value.py_func if is_jitted(value) else getattr(value, "_defn", value)
     if isinstance(value, ModuleType):
         yield value.__name__.encode()
     elif isinstance(value, (FunctionType, BuiltinFunctionType, type, np.ufunc)) and _library(value) in LIBRARIES:
         yield f"{_library(value)}.{value.__name__}".encode()
-    elif isinstance(function, FunctionType) and function is not value:  # what a plain one stands for, Numba alone knows
+    elif isinstance(function, FunctionType) and function is not value:  # only Numba knows what a plain one means
         if is_jitted(value):
             yield repr((sorted(value.targetoptions.items()), sorted(value.locals.items()))).encode()
         yield b"itself" if function in callers else _identity(function, callers).encode()
@@ -200,7 +200,7 @@ def _library(value: Any) -> str:
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILED = not numba.config.DISABLE_JIT
-"""False when Numba's compiler is switched off: kernels are then plain Python."""
+"""False if Numba's compiler is switched off: kernels are then plain Python."""
 
 OPTIONS = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
 """Inlined into the loop that calls them, and without counting references to arrays that their caller owns: both
@@ -226,9 +226,9 @@ _COMPILE = _dispatcher()
 
 
 def frozen(kernel: Callable[..., Any]) -> str:
-    """What tells apart two compilations of a kernel in this process: a hash of what it reads.
+    """Return what distinguishes two compilations of a kernel in this process: a hash of what it reads.
 
-    Kernels that were compiled with other values are compiled anew; one that draws random numbers of its own is refused.
+    Kernels compiled with other values are recompiled; one that draws random numbers of its own is refused.
     """
     for part in kernels_of(kernel):
         function = getattr(part, "py_func", part)
@@ -246,9 +246,9 @@ def frozen(kernel: Callable[..., Any]) -> str:
 
 
 def composed(compose: F) -> F:
-    """For a function that makes kernels out of those in its arguments, on their own or in tuples.
+    """Decorate a function that makes kernels out of those in its arguments, alone or in tuples.
 
-    What it made is kept for as long as they read the same values: what a user's kernel reads may change.
+    Results are cached while those read the same values: what a user's kernel reads may change.
     """
 
     @cache
