@@ -1,4 +1,4 @@
-"""Checks of what users give: a number comes back in its right type, or an error that names the rule."""
+"""Checks of user input: each returns the value in its right type, or raises an error that names the rule."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from holdfast.errors import RANGE, TRUTH, InvalidParameter, Words, nearest
 T = TypeVar("T")
 
 LARGEST = 1e50
-"""Ranges and costs beyond this (or below its inverse) would overflow where they are squared and multiplied."""
+"""Largest range or cost (and inverse of the smallest), lest squares and products overflow."""
 
 CHECK = "check"
-"""Where the metadata of a field has its check."""
+"""Metadata key of a field's check."""
 
 MOST_SHOWN = 20
-"""Names that an error lists before it says how many more there are."""
+"""Most names an error lists before it counts the rest."""
 
 
 def whole_number(parameter: str, value: object, *, least: int, most: int | None = None) -> int:
-    """`value` as an int within limits. 1e6 is a whole number; True, 2.5 and "8" are not."""
+    """Return `value` as an int within limits. 1e6 is a whole number; True, 2.5 and "8" are not."""
     limits = f"of at least {least}" if most is None else f"from {least} to {most}"
     rule = f"must be a whole number {limits}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
@@ -44,7 +44,7 @@ def whole_number(parameter: str, value: object, *, least: int, most: int | None 
 def real_number(
     parameter: str, value: object, *, least: float | None = None, above: float | None = None, most: float | None = None
 ) -> float:
-    """`value` as a finite float of at least `least`, or strictly above `above`, and at most `most`."""
+    """Return `value` as a finite float of at least `least`, or strictly above `above`, and at most `most`."""
     if type(value) is float and least is above is most is None and math.isfinite(value):
         return value
     rule = "must be a finite number"
@@ -68,17 +68,17 @@ def real_number(
 
 
 def whole(least: int, most: int | None = None) -> dict[str, Any]:
-    """For a field of a dataclass: ``field(default=1, metadata=whole(least=1))``. `check_fields` makes it so."""
+    """Return metadata of a dataclass field for `check_fields`: ``field(default=1, metadata=whole(least=1))``."""
     return {CHECK: partial(whole_number, least=least, most=most)}
 
 
 def real(*, least: float | None = None, above: float | None = None, most: float | None = None) -> dict[str, Any]:
-    """The same for a finite number."""
+    """Like `whole`, for a finite number."""
     return {CHECK: partial(real_number, least=least, above=above, most=most)}
 
 
 def flag() -> dict[str, Any]:
-    """The same for True or False."""
+    """Like `whole`, for True or False."""
     return {CHECK: _true_or_false}
 
 
@@ -89,14 +89,14 @@ def _true_or_false(parameter: str, value: object) -> bool:
 
 
 def check_fields(made: Any) -> None:
-    """Check the fields of a frozen dataclass, while it is being made, that say in their metadata what they must be."""
+    """Check the fields of a frozen dataclass, while it is being made, by the checks in their metadata."""
     for one in fields(made):
         if CHECK in one.metadata:
             object.__setattr__(made, one.name, one.metadata[CHECK](one.name, getattr(made, one.name)))
 
 
 def number_range(parameter: str, value: object) -> tuple[float, float]:
-    """`value` as (lowest, highest)."""
+    """Return `value` as (lowest, highest)."""
     rule = Words("must be two numbers ", RANGE, f", the first smaller, from {-LARGEST:g} to {LARGEST:g}")
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise InvalidParameter(parameter, rule, value)
@@ -110,7 +110,7 @@ def number_range(parameter: str, value: object) -> tuple[float, float]:
 
 
 def written_range(option: str, text: str) -> tuple[float, float]:
-    """(lowest, highest) as a command is given them: ``0,500``."""
+    """Parse (lowest, highest) as given to a command: ``0,500``."""
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
@@ -119,7 +119,7 @@ def written_range(option: str, text: str) -> tuple[float, float]:
 
 
 def one_of(parameter: str, value: object, known: Iterable[str]) -> str:
-    """`value`, if it is one of the `known` names."""
+    """Return `value` if it is one of the `known` names."""
     names = list(known)
     if isinstance(value, str) and value in names:
         return value
@@ -129,7 +129,7 @@ def one_of(parameter: str, value: object, known: Iterable[str]) -> str:
 
 
 def class_at(parameter: str, address: str, base: type[T]) -> type[T]:
-    """The class that ``"module:Class"`` names, if it is a kind of `base`."""
+    """Return the class named by ``"module:Class"``, if it is a kind of `base`."""
     module, _, name = address.partition(":")
     try:
         if module.startswith("."):
@@ -146,14 +146,14 @@ def class_at(parameter: str, address: str, base: type[T]) -> type[T]:
 
 
 def address_of(thing: Any) -> str:
-    """What a policy or an environment is found again by: its id, or ``"module:Class"`` for a user's class."""
+    """Return the name of a policy or environment: its id, or ``"module:Class"`` for a user's class."""
     kind = type(thing)
     ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
     return str(thing.id) if ours else f"{kind.__module__}:{kind.__qualname__}"
 
 
 def made(kind: type[T], name: str, values: Mapping[str, Any]) -> T:
-    """An object of a dataclass from its parameters by name; `name` is what users call it."""
+    """Return an object of a dataclass from its parameters by name; `name` is what users call it."""
     known = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]  # a dataclass
     for parameter, value in values.items():
         if parameter not in known:
@@ -168,7 +168,7 @@ def made(kind: type[T], name: str, values: Mapping[str, Any]) -> T:
 
 
 def cores() -> int:
-    """The processor cores this process may use, or all of them where the system does not tell."""
+    """Return the processor cores this process may use, or all of them if the system does not say."""
     try:
         return len(os.sched_getaffinity(0))
     except (AttributeError, OSError):  # macOS, Windows

@@ -1,4 +1,4 @@
-"""What the commands share: lists, common options, and errors in the words of options.
+"""Shared parts of the commands: lists, common options, and errors in terms of options.
 
 A list is written with commas, or its option is repeated: ``--switching-cost 0.1,1`` or ``--switching-cost 0.1
 --switching-cost 1``. A name that has a comma stands in double quotes: ``--arms '"a,b",c'``.
@@ -22,7 +22,7 @@ Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler
 Workers = Annotated[int | None, typer.Option(help="Threads, or local Dask processes; all cores by default.")]
 
 LIST = "A,B"
-"""How help writes the value of a list."""
+"""Placeholder of a list in help."""
 RANGE = errors.RANGE.shell
 OUTSIDE_QUOTES, OUTSIDE_BRACKETS = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)'), re.compile(r",(?![^\[]*\])")
 """Commas that separate names, and policies with parameters such as ``[1, 2]``."""
@@ -41,11 +41,11 @@ PARAMETERS = {
     "path": "out",
     "file": "out",
 }
-"""Parameters of the library that the commands call otherwise."""
+"""Library parameters that commands call otherwise."""
 
 
 def names(given: Iterable[str] | None) -> list[str]:
-    """The names in a list as a command is given it.
+    """Return the names in a list given to a command.
 
     >>> names(["east, west", '"a,b"'])
     ['east', 'west', 'a,b']
@@ -55,7 +55,7 @@ def names(given: Iterable[str] | None) -> list[str]:
 
 
 def policy_names(given: Iterable[str] | None) -> list[str]:
-    """As `names`, of policies, which may have parameters after a colon.
+    """Like `names`, for policies, which may have parameters after a colon.
 
     >>> policy_names(["exp3,tsallis-inf:loss_bound=2.0,estimator=reduced-variance", "ucb1"])
     ['exp3', 'tsallis-inf:loss_bound=2.0,estimator=reduced-variance', 'ucb1']
@@ -71,7 +71,7 @@ def policy_names(given: Iterable[str] | None) -> list[str]:
 
 
 def numbers(option: str, given: Iterable[str] | None) -> list[float]:
-    """The numbers in a list as a command is given it.
+    """Return the numbers in a list given to a command.
 
     >>> numbers("--switching-cost", ["0.1,1", "2"])
     [0.1, 1.0, 2.0]
@@ -87,7 +87,6 @@ class Command(typer.core.TyperCommand):
     """A command whose errors name its options, not parameters in Python."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
         try:
             return super().invoke(ctx)
         except InvalidParameter as error:
@@ -102,7 +101,7 @@ class Command(typer.core.TyperCommand):
 
 
 class Options:
-    """The options of a command, by the library's names of its parameters."""
+    """The options of a command, by the library's parameter names."""
 
     def __init__(self, params: Iterable[Any], given: Mapping[str, Any]) -> None:
         self._names = {p.name: p.opts[0] if p.opts[0][0] == "-" else (p.metavar or p.name).upper() for p in params}
@@ -110,7 +109,7 @@ class Options:
             self._names["record"] = printable(given["record"].name)
 
     def named(self, parameter: str) -> str | None:
-        """Return the option of a parameter, None where the command has none."""
+        """Return the option of a parameter; None if the command has none."""
         return self._names.get(parameter if parameter in self._names else PARAMETERS.get(parameter, parameter))
 
     def worded(self, advice: Advice) -> str:
@@ -128,7 +127,7 @@ class Options:
 
 
 def _change_command(differences: Mapping[str, tuple[Any, Any]]) -> str:
-    """Return the command that makes the settings those that were given; nothing where none can."""
+    """Build the `holdfast store change` command that would apply the given settings, if there is one."""
     options = []
     for name, (was, given) in differences.items():
         if name in ("switching_cost", "patience", "missing", "remember"):

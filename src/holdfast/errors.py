@@ -42,11 +42,11 @@ from typing import Any, ClassVar, TypeAlias
 HINT = "; did you mean "
 
 MOST_COMPARED = 1000
-"""Names that a wrong one is compared with: comparing takes longer than all else."""
+"""Most names compared with a wrong one: comparing is the slowest part."""
 
 
 CLOSE = 0.65
-"""How much of two names must be the same: enough for 'lgo' and 'log', not for 'nope' and 'openai'."""
+"""Similarity required of two names: enough for 'lgo' and 'log', not for 'nope' and 'openai'."""
 
 PASSWORD = re.compile(r"(\w:/+[^/@\s:]*):[^\s]*(?=@)|(?<=password=)[^&\s'\"]*")
 
@@ -56,7 +56,7 @@ PASSWORD = re.compile(r"(\w:/+[^/@\s:]*):[^\s]*(?=@)|(?<=password=)[^&\s'\"]*")
 
 @dataclass(frozen=True)
 class Form:
-    """How a kind of value is written: in Python, in text such as JSON, and in a command where that differs."""
+    """Notation of a kind of value: in Python, in text such as JSON, and in a command if that differs."""
 
     python: str
     text: str
@@ -75,7 +75,7 @@ TRUTH = Form("True or False", "true or false")
 
 @dataclass(frozen=True)
 class Set:
-    """Give a parameter this value; an ellipsis stands for any."""
+    """Advice to give a parameter this value; an ellipsis means any."""
 
     name: str
     value: object = ...
@@ -88,7 +88,7 @@ class Set:
 
 @dataclass(frozen=True)
 class Call:
-    """Use a method of the router, with this argument where one matters."""
+    """Advice to use a method of the router, with this argument if one matters."""
 
     method: str
     argument: str = ""
@@ -99,11 +99,11 @@ class Call:
 
 @dataclass(frozen=True)
 class Changes:
-    """Change settings of a game, each from its stored value to the one given."""
+    """Advice to change settings of a game, each from its stored value to the one given."""
 
     differences: Mapping[str, tuple[Any, Any]]
     wanted: Mapping[str, object]
-    """What `Router.change` takes; None where the caller knows the value."""
+    """Arguments of `Router.change`; None if the caller knows the value."""
 
     @property
     def settings(self) -> list[Set]:
@@ -121,13 +121,13 @@ Wording: TypeAlias = Callable[[Advice], str]
 
 
 class Words(str):
-    """Text that has advice among its parts; as a string it is worded for Python."""
+    """Text with advice among its parts; as a string it is worded for Python."""
 
     __slots__ = ("parts",)
     parts: tuple[str | Advice, ...]
 
     def __new__(cls, *parts: str | Advice) -> Words:
-        """Join parts; those of other `Words` are taken over."""
+        """Join parts, flattening other `Words`."""
         made = super().__new__(cls, "".join(map(str, parts)))
         made.parts = tuple(inner for part in parts for inner in (part.parts if isinstance(part, Words) else [part]))
         return made
@@ -139,7 +139,7 @@ class Words(str):
         return Words, self.parts
 
     def worded(self, wording: Wording) -> str:
-        """Return the text with its advice as `wording` has it."""
+        """Return the text with its advice worded by `wording`."""
         return "".join(part if isinstance(part, str) else wording(part) for part in self.parts)
 
 
@@ -150,14 +150,14 @@ class HoldfastError(Exception):
     """Base of all errors of this package."""
 
     made_of: ClassVar[tuple[str, ...]] = ()
-    """Its attributes in the order of its constructor; none where it is made of its message."""
+    """Attributes in constructor order; empty if it is made of its message."""
     exit_code: ClassVar[int] = 2
-    """Of a command that ends in it."""
+    """Exit code of a command that ends in it."""
     status: int = 400
-    """Of an HTTP answer."""
+    """Status of an HTTP answer."""
 
     def worded(self, wording: Wording) -> str:
-        """Return the message with its advice as `wording` has it."""
+        """Return the message with its advice worded by `wording`."""
         text = self.args[0] if self.args else ""
         return text.worded(wording) if isinstance(text, Words) else str(self)
 
@@ -184,7 +184,7 @@ class InvalidParameter(HoldfastError, ValueError):
 
 @contextmanager
 def parameter_named(name_of: Callable[[str], str]) -> Iterator[None]:
-    """An `InvalidParameter` raised in the block names its parameter as the user knows it."""
+    """Rename the parameter of an `InvalidParameter` raised in the block to what the user knows."""
     try:
         yield
     except InvalidParameter as error:
@@ -342,7 +342,7 @@ def _shown(value: object) -> str:
 
 
 def without_password(text: object) -> str:
-    """A text without the password of an address that somebody gave in place of a file.
+    """Remove the password of an address given in place of a file.
 
     >>> without_password("postgresql://me:secret@host/games")
     'postgresql://me@host/games'
@@ -351,7 +351,7 @@ def without_password(text: object) -> str:
 
 
 def printable(text: object) -> str:
-    r"""A name as a terminal may be given it: control characters, line breaks and their like are escaped.
+    """Escape control characters, line breaks and the like, so that a terminal can show a name.
 
     >>> print(printable("east\x1b[31m\nwest"))
     east\x1b[31m\nwest
@@ -360,7 +360,7 @@ def printable(text: object) -> str:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """``"; did you mean 'exp3'?"`` when something close to `name` is known, else nothing.
+    """Return ``"; did you mean 'exp3'?"`` if something close to `name` is known, else nothing.
 
     >>> nearest("nope", ["openai"]), nearest("lgo", ["log"])
     ('', "; did you mean 'log'?")

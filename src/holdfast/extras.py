@@ -1,4 +1,4 @@
-"""What is not always installed: loaded at first use, and where it is missing one line says what to install.
+"""Optional dependencies: loaded at first use; if one is missing, one line says what to install.
 
 ``from holdfast.extras import pl`` instead of ``import polars as pl``; ``need("matplotlib")`` before work that would be
 lost without it.
@@ -18,16 +18,16 @@ EXTRAS = {
     "matplotlib": ("drawing needs matplotlib", "report"),
     "polars": ("tables of losses and results need polars", "simulate"),
 }
-"""For each module: what needs it, and the extra of Holdfast that brings it."""
+"""For each module, its purpose and the extra of Holdfast that brings it."""
 
 
 def installed(module: str) -> bool:
-    """Whether a module can be imported."""
+    """Return True if a module can be imported."""
     return importlib.util.find_spec(module) is not None
 
 
 def need(module: str) -> Any:
-    """A module of an extra; `MissingExtra` where it is not installed.
+    """Return a module of an extra, or raise `MissingExtra`.
 
     >>> need("polars").__name__
     'polars'
@@ -42,7 +42,7 @@ def need(module: str) -> Any:
 
 
 class _AtFirstUse:
-    """A module that is imported when something of it is used."""
+    """A module that is imported at its first use."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Files that are complete or absent, and folders that one process uses at a time."""
+"""Atomic files, and folders that one process uses at a time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from holdfast.errors import HoldfastError, InvalidParameter
 
 LOCK = ".lock"
 DRAFTS = ".holdfast-*.part"
-"""What `whole_file` calls a file until it is complete."""
+"""Name pattern of a file until `whole_file` completes it."""
 STALE = 15 * 60
-"""Seconds without a write after which a draft is taken for one that a killed process left."""
+"""Seconds without a write after which a draft counts as abandoned by a killed process."""
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A new file to write to, which takes the place of `path` when the block ends without an error.
+    """Open a new file that replaces `path` when the block ends without an error.
 
-    No reader, and no power cut, meets half a file. Threads and processes may write the same path at once: the last one
-    to finish stays. A disk that is full, or whatever else prevents it, is a `HoldfastError` with the file and the
+    No reader sees half a file, not even after a power cut. Threads and processes may write the same path at once: the
+    last to finish wins. A full disk, or any other obstacle, is a `HoldfastError` with the file and the
     reason; what was at `path` before is then still there. Drafts that killed processes left in the folder are removed.
 
     >>> import tempfile
@@ -72,7 +72,7 @@ def _cannot_write(target: Path, error: Exception) -> HoldfastError:
 
 
 def _remove_stale_drafts(folder: Path, now: float) -> None:
-    """`now` is by the file system's own clock, which need not be this machine's."""
+    """Remove stale drafts; `now` is by the file system's clock, which may differ from this machine's."""
     for draft in folder.glob(DRAFTS):
         with contextlib.suppress(OSError):
             if now - draft.stat().st_mtime > STALE:
@@ -87,7 +87,7 @@ def remove_drafts(folder: Path) -> None:
 
 @contextmanager
 def reported(place: Path) -> Iterator[None]:
-    """What the system refuses to do with a file or folder, as a `HoldfastError` of one line."""
+    """Raise what the system refuses to do with a file or folder as a `HoldfastError` of one line."""
     try:
         yield
     except OSError as error:
@@ -95,14 +95,14 @@ def reported(place: Path) -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be read or written, in one line."""
+    """Return why a file cannot be read or written, in one line."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last too. Some systems (Windows) and file systems do that for files only."""
+    """Make the new name durable too. Some systems (Windows) and file systems do that for files only."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -113,10 +113,10 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def claimed(folder: str | Path, what: str) -> Iterator[Path]:
-    """Make the folder if need be, and have it alone until the end of the block, or of this process, however it ends.
+    """Create the folder if need be, and lock it until the end of the block or of this process, however it ends.
 
-    `what` is said of the other process where there is one: "running a study". A folder that was made here and has
-    nothing in it goes again. On a file system without locks nobody is kept out.
+    `what` describes the other process, if there is one: "running a study". A folder that was created here and has
+    nothing in it is removed. On a file system without locks no process is kept out.
     """
     place = Path(folder)
     made = _made(place)
@@ -130,7 +130,7 @@ def claimed(folder: str | Path, what: str) -> Iterator[Path]:
 
 
 def _made(folder: Path) -> list[Path]:
-    """The folders that had to be made, deepest first."""
+    """Return the folders that had to be created, deepest first."""
     try:
         missing = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ def _locked(folder: Path, what: str) -> Iterator[None]:
 
 
 def sha256(path: Path) -> str:
-    """The checksum of a file's contents, in hexadecimal digits."""
+    """Return the checksum of a file's contents, in hexadecimal digits."""
     try:
         with path.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Numbers for reading, on pages and in terminals alike: ``12,346``, ``−0.5``, ``+1.2 %``; and tables for terminals."""
+"""Numbers for display, on pages and in terminals alike: ``12,346``, ``−0.5``, ``+1.2 %``; and tables for terminals."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import partial
 from io import StringIO
 
 PLAIN_UP_TO = 1e12
-"""Numbers beyond are written with an exponent."""
+"""Largest number written without an exponent."""
 
 
 def number(value: float, places: int = 0, *, sign: str = "") -> str:
-    """With this many decimals; ``sign="+"`` also marks positive numbers.
+    """Format with this many decimals; ``sign="+"`` also marks positive numbers.
 
     >>> number(12345.6), number(-0.5, 1), number(-0.01), number(3.14159, 2, sign="+")
     ('12,346', '−0.5', '0', '+3.14')
@@ -22,7 +22,7 @@ def number(value: float, places: int = 0, *, sign: str = "") -> str:
 
 
 def short(value: float, digits: int = 4, *, sign: str = "") -> str:
-    """With so many significant digits, and an exponent where it is shorter.
+    """Format with this many significant digits, and an exponent where it is shorter.
 
     >>> short(1e-05), short(-1234567), short(0.25)
     ('1e−05', '−1.235e+06', '0.25')
@@ -31,7 +31,7 @@ def short(value: float, digits: int = 4, *, sign: str = "") -> str:
 
 
 def three_digits(value: float) -> str:
-    """With three or four digits, whatever its size.
+    """Format with three or four digits, whatever the size.
 
     >>> three_digits(0.12345), three_digits(12.345), three_digits(-123.45)
     ('0.123', '12.3', '−123')
@@ -41,7 +41,7 @@ def three_digits(value: float) -> str:
 
 
 def five_digits(value: float) -> str:
-    """With about five digits.
+    """Format with about five digits.
 
     >>> five_digits(17544.4), five_digits(6297.22), five_digits(0.0123456), five_digits(1e-4)
     ('17,544', '6,297.2', '0.0123', '0.0001')
@@ -53,7 +53,7 @@ def five_digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """By how many per cent something is more or less.
+    """Format a relative difference in per cent.
 
     >>> percent(0.0412), percent(-0.5), percent(12.3)
     ('+4.1 %', '−50.0 %', '+1,230 %')
@@ -63,7 +63,7 @@ def percent(share: float) -> str:
 
 
 def with_error(mean: float | None, error: float | None) -> str:
-    """With as many decimals as four digits of the mean need; the error is unknown with one game.
+    """Format a mean with decimals for four digits, and its error, unknown for one game.
 
     >>> with_error(1234.4, 5.64), with_error(0.012345, 0.0012), with_error(7.0, None), with_error(None, None)
     ('1,234 ± 6', '0.01235 ± 0.00120', '7.000', '–')
@@ -77,7 +77,7 @@ def with_error(mean: float | None, error: float | None) -> str:
 
 
 def with_interval(mean: float | None, interval: tuple[float, float] | None) -> str:
-    """With as many decimals as four digits of the mean need, and its interval, which may be cut at one end.
+    """Format a mean with decimals for four digits, and its interval, which may be cut at one end.
 
     >>> with_interval(0.1387, (0.0, 1.0)), with_interval(1234.4, (1230, 1239)), with_interval(7.0, None)
     ('0.1387 (0.0000 to 1.0000)', '1,234 (1,230 to 1,239)', '7.000')
@@ -90,7 +90,7 @@ def with_interval(mean: float | None, interval: tuple[float, float] | None) -> s
 
 
 def _places(mean: float) -> int | None:
-    """Decimals for four digits; None for a number that is written with an exponent."""
+    """Return the decimals for four digits; None for a number written with an exponent."""
     if not abs(mean) < PLAIN_UP_TO:
         return None
     size = math.floor(math.log10(abs(mean))) if mean else 0
@@ -98,14 +98,14 @@ def _places(mean: float) -> int | None:
 
 
 def decimals(values: Iterable[float]) -> int:
-    """Decimals for a column of values: enough for the smallest, none that the largest would make noise."""
+    """Return the decimals for a column: enough for the smallest value, without noise in the largest."""
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0] or [100.0]
     wanted = 0 if min(sizes) >= 100 else 1 if min(sizes) >= 10 else 2
     return max(0, wanted - (max(sizes) >= 1000))
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A count with its noun.
+    """Format a count with its noun.
 
     >>> counted(1, "claim"), counted(3, "claim")
     ('1 claim', '3 claims')
@@ -114,7 +114,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def mean_count(mean: float) -> str:
-    """A mean of counts: one decimal for a few."""
+    """Format a mean of counts, a small one with one decimal."""
     return number(mean, 0 if mean >= 100 or mean == int(mean) else 1)
 
 

@@ -1,15 +1,15 @@
-"""A light client of `holdfast serve`: the standard library alone.
+"""A light client of `holdfast serve`, built on the standard library alone.
 
 >>> game = open("http://127.0.0.1:8080", "chat", token="hf_…")  # doctest: +SKIP
 >>> decision = game.ask()  # doctest: +SKIP
 >>> game.tell(decision.id, loss=0.12)  # doctest: +SKIP
 Receipt(id='5f0c-1-0-9a', new=True)
 
-A request that is refused raises `Problem`, with the `status` and the `error` of the server's answer. A lost
-connection, a server that restarts and one that is busy are tried again for 30 seconds, with ``open(…, retry=5.0)`` for
-five; one attempt may take 60 (``timeout=``). After that `Unreachable` is raised. Every call may be made again.
+A refused request raises `Problem`, with the `status` and the `error` of the server's answer. A lost
+connection, a restarting server and a busy one are retried for 30 seconds, with ``open(…, retry=5.0)`` for
+five; one attempt may take 60 (``timeout=``). After that `Unreachable` is raised. Every call may be repeated.
 
-Arms are paused and pinned, and settings changed, with `Game.change`; a token must have the role admin for it:
+`Game.change` pauses and pins arms and changes settings; it needs a token with the role admin:
 
 >>> game.change(pause="model-a", until="10m", reason="times out")  # doctest: +SKIP
 >>> game.change(resume="model-a")  # doctest: +SKIP

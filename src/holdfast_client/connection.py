@@ -1,7 +1,7 @@
-"""Requests to a server: connections that are kept, and attempts that are repeated.
+"""Requests to a server, over persistent connections and with retries.
 
-Every request may be made again: an ask has an idempotency key, and all others change nothing the second time. So a lost
-connection, a server that restarts and one that is busy are tried again for a while.
+Every request may be repeated: an ask has an idempotency key, and all others change nothing the second time. So a lost
+connection, a restarting server and a busy one are retried for a while.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from urllib.parse import urlsplit
 T = TypeVar("T")
 
 POOL = 16
-"""Connections that are kept for later, and threads of callers in an event loop."""
+"""Idle connections kept, and threads for callers in an event loop."""
 AGAIN = (429, 502, 503, 504)
-"""Answers after which the same request is made again."""
+"""Status codes after which a request is retried."""
 WAIT, LONGEST_WAIT = 0.05, 1.0
-"""Seconds before the second attempt; twice as many before each further one, up to so many."""
+"""Seconds before the first retry, doubled for each further one; and the longest wait."""
 
 
 TOKEN = "must be what `holdfast token make` printed: letters, digits, - and _"
 
 
 def checked_token(token: object) -> str:
-    """A token without the white space around it, such as the end of a file's line. An error never shows it."""
+    """Return a token without surrounding white space, such as a newline. Errors never show it."""
     text = token.strip() if isinstance(token, str) else ""
     if not re.fullmatch(r"[\w-]+", text, re.ASCII):
         raise ValueError(f"token {TOKEN}; what was given is not shown")
@@ -43,7 +43,7 @@ def checked_token(token: object) -> str:
 
 
 class Problem(Exception):
-    """A request that was refused: `status`, and `content`, the problem document (RFC 9457).
+    """A refused request: its `status`, and `content`, the problem document (RFC 9457).
 
     >>> Problem(404, {"error": "UnknownGame", "detail": "name must be …"}).error
     'UnknownGame'
@@ -55,25 +55,25 @@ class Problem(Exception):
 
     @property
     def error(self) -> str:
-        """The kind of error, such as ``AlreadyTold``; ``docs/service.md`` lists them."""
+        """Kind of error, such as ``AlreadyTold``; ``docs/service.md`` lists them."""
         return str(self.content.get("error", ""))
 
 
 class Unreachable(OSError):
-    """A server that did not answer for as long as was tried. Whether the request was carried out is not known."""
+    """The server did not answer despite retries. The request may or may not have been carried out."""
 
 
 class Server:
-    """Requests to one server. It may be used by several threads, and on both sides of a fork.
+    """Connections to one server, usable by several threads and on both sides of a fork.
 
     Parameters
     ----------
     url
-        ``http://host:port`` or ``https://…``, with a path where a proxy has one.
+        ``http://host:port`` or ``https://…``, with a path if a proxy uses one.
     token
-        What `holdfast token make` printed; white space around it does not matter.
+        The token printed by `holdfast token make`; surrounding white space does not matter.
     retry
-        Seconds during which a request is tried again.
+        Seconds during which a request is retried.
     timeout
         Seconds that one attempt may take.
 
@@ -108,16 +108,16 @@ class Server:
         self._closing = weakref.finalize(self, _close_all, self._pool)
 
     def call(self, method: str, path: str, body: object = None, seconds: float | None = None) -> bytes:
-        """The body of the answer; an error where it is refused, or nobody answers.
+        """Return the body of the answer. Raise an error if the request is refused or gets no answer.
 
         Parameters
         ----------
         method, path
-            What and where.
+            Of the request.
         body
             As JSON.
         seconds
-            Within which there must be an answer; without it, all attempts.
+            Deadline for the answer; if left out, all attempts are made.
         """
         data = None if body is None else json.dumps(body, default=float).encode()
         begun, delay = time.monotonic(), WAIT
@@ -140,7 +140,7 @@ class Server:
         return found
 
     def json(self, method: str, path: str, body: object = None, seconds: float | None = None) -> Any:
-        """The same, read as JSON.
+        """Like `call`, with the answer decoded from JSON.
 
         Parameters
         ----------
@@ -154,14 +154,14 @@ class Server:
             raise Unreachable(f"{self.url} is no Holdfast server: its answer is not JSON") from None
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """What `work` returns; the event loop goes on meanwhile."""
+        """Return what `work` returns, without blocking the event loop."""
         self._after_fork()
         if self._threads is None:
             self._threads = ThreadPoolExecutor(POOL, "holdfast-client")
         return await asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *arguments, **named))
 
     def _after_fork(self) -> None:
-        if self._process != os.getpid():  # the other side goes on with these connections
+        if self._process != os.getpid():  # the other side keeps these connections
             self._closing.detach()
             self._begin()
 
@@ -197,7 +197,7 @@ class Server:
         return http.client.HTTPConnection(self._host, self._port)
 
     def close(self) -> None:
-        """Close the connections; the next call opens one again."""
+        """Close the connections. The next call opens one again."""
         _close_all(self._pool)
         if self._threads is not None:
             self._threads.shutdown(wait=False)
@@ -210,7 +210,7 @@ def _close_all(pool: deque[http.client.HTTPConnection]) -> None:
 
 
 def _problem(status: int, found: bytes) -> Problem:
-    """The problem that an answer carries."""
+    """Return the problem that an answer carries."""
     try:
         content = json.loads(found)
         if isinstance(content, dict) and isinstance(content.get("detail"), str):

@@ -1,4 +1,4 @@
-"""One game that a server keeps: ask, tell, and change it."""
+"""A game kept by a server: ask, tell, and change it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from urllib.parse import quote
 from holdfast_client.connection import Problem, Server
 
 AHEAD = 256
-"""Decisions that are fetched at once with `local`."""
+"""Decisions fetched at once with `local`."""
 AT_ONCE, ON_PAGE = 5000, 1000
 """Losses in one request; blocks, changes or decisions in one answer."""
 
 
 def _new_request() -> str:
-    """An idempotency key; later ones sort later, which the server's index likes."""
+    """Return an idempotency key. Later ones sort later, which suits the server's index."""
     return f"{time_ns():016x}{token_hex(4)}"
 
 
@@ -32,18 +32,18 @@ class Decision(NamedTuple):
     """
 
     id: str
-    """Quote it when you report the loss."""
+    """Id to quote when reporting the loss."""
     arm: int | str
     """The arm to play."""
     probability: float
-    """With which it was drawn."""
+    """Probability with which the arm was drawn."""
     block: int
     asked: float
-    """When it was handed out, in seconds since 1970."""
+    """Time it was handed out, in seconds since 1970."""
 
 
 class Receipt(NamedTuple):
-    """A loss that is recorded.
+    """A recorded loss.
 
     >>> Receipt("5f0c-1-0-9a", new=True).new
     True
@@ -51,20 +51,20 @@ class Receipt(NamedTuple):
 
     id: str
     new: bool
-    """False when it had been reported before."""
+    """False if it had been reported before."""
 
 
 class Game:
-    """One game. `holdfast_client.open` makes it.
+    """A game kept by a server. Made by `holdfast_client.open`.
 
     Parameters
     ----------
     server
-        Where it is.
+        The server that keeps it.
     name
         The game's name.
     local
-        Whether decisions are fetched ahead: see `open`.
+        True to fetch decisions ahead: see `open`.
 
     Examples
     --------
@@ -83,39 +83,39 @@ class Game:
         self._hold = 0
 
     def send(self, method: str, path: str = "", body: object = None, seconds: float | None = None) -> Any:
-        """The answer to a request about this game, which ``docs/service.md`` describes.
+        """Return the answer to a request about this game; ``docs/service.md`` describes them.
 
         Parameters
         ----------
         method
-            Such as ``GET``.
+            HTTP method, such as ``GET``.
         path
-            After that of the game, such as ``/summary``.
+            Path after the game's own, such as ``/summary``.
         body
             As JSON.
         seconds
-            Within which there must be an answer.
+            Deadline for the answer.
         """
         return self.server.json(method, self.place + path, body, seconds)
 
     # ---- the two verbs
 
     def ask(self, n: int | None = None, **options: Any) -> Decision | list[Decision]:
-        """The next decision, or a list of the next `n`.
+        """Return the next decision, or a list of the next `n`.
 
         Parameters
         ----------
         n
-            How many.
+            Number of decisions.
         options
-            Fields of ``POST …/decisions``: ``request`` (an idempotency key; without it each call has one of its own),
+            Fields of ``POST …/decisions``: ``request`` (an idempotency key; by default each call has its own),
             ``key``, ``available``, ``switching_cost``, ``loss_bound``, ``forecast``.
         """
         found = self.decide({"n": 1 if n is None else n, **options})
         return found[0] if n is None else found
 
     def decide(self, body: dict[str, Any], seconds: float | None = None) -> list[Decision]:
-        """Decisions, from those fetched ahead where one is asked for and nothing else."""
+        """Return decisions, from those fetched ahead if one is asked for and nothing else."""
         if not self.local or body != {"n": 1}:
             return self._fetch(body, seconds)[0]
         if self._process != os.getpid():  # the other side of a fork hands those out
@@ -131,30 +131,30 @@ class Game:
         return [Decision(**one) for one in found["decisions"]], found["hold"]
 
     def tell(self, id: str, loss: float | None = None, **outcome: Any) -> Receipt:
-        """What a decision lost; reported again, it changes nothing.
+        """Report the loss of a decision. Reported again, it changes nothing.
 
         Parameters
         ----------
         id
-            Of the decision.
+            Id of the decision.
         loss
-            In the policy's units.
+            Loss, in the policy's units.
         outcome
-            Instead of a loss: ``reward=``, ``error=True``, what was measured, by the names of the game's scale, or
+            Instead of a loss: ``reward=``, ``error=True``, measurements by the names of the game's scale, or
             ``losses=``, those of all arms.
         """
         given = outcome if loss is None else {"loss": loss, **outcome}
         return Receipt(**self.send("PUT", f"/decisions/{quote(id, safe='')}/loss", given))
 
     def tell_all(self, outcomes: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> list[Receipt | Problem]:
-        """For each decision a receipt, or why it was refused. An outcome is a loss, or a mapping as in `tell`."""
+        """Return a receipt for each decision, or its refusal. An outcome is a loss, or a mapping as in `tell`."""
         pairs = outcomes.items() if isinstance(outcomes, Mapping) else outcomes
         return self.tell_each([(id, dict(one) if isinstance(one, Mapping) else {"loss": one}) for id, one in pairs])
 
     def tell_each(
         self, outcomes: list[tuple[str, dict[str, Any]]], seconds: float | None = None
     ) -> list[Receipt | Problem]:
-        """The same, of mappings, within so many seconds a request."""
+        """Like `tell_all`, for mappings, with a deadline in seconds for each request."""
         answers: list[Receipt | Problem] = []
         for first in range(0, len(outcomes), AT_ONCE):
             some = outcomes[first : first + AT_ONCE]
@@ -166,21 +166,21 @@ class Game:
         return answers
 
     async def aask(self, n: int | None = None, **options: Any) -> Decision | list[Decision]:
-        """`ask` for an event loop."""
+        """Like `ask`, without blocking the event loop."""
         return await self.server.in_thread(self.ask, n, **options)
 
     async def atell(self, id: str, loss: float | None = None, **outcome: Any) -> Receipt:
-        """`tell` for an event loop."""
+        """Like `tell`, without blocking the event loop."""
         return await self.server.in_thread(self.tell, id, loss, **outcome)
 
     # ---- all else
 
     def end(self, key: str) -> bool:
-        """End a conversation (`ask` with a key). False if there was none."""
+        """End a conversation (`ask` with a key). Return False if there was none."""
         return bool(self.send("POST", f"/keys/{quote(key, safe='')}/end")["ended"])
 
     def observe(self, losses: Mapping[str, float] | list[float], **options: Any) -> None:
-        """What all arms lost in a round without a decision.
+        """Report the losses of all arms in a round without a decision.
 
         Parameters
         ----------
@@ -192,11 +192,11 @@ class Game:
         self.send("POST", "/observations", {"request": _new_request(), "losses": losses, **options})
 
     def settle(self) -> int:
-        """Settle the blocks whose patience has run out; returns how many."""
+        """Settle the blocks whose patience has run out. Return how many."""
         return int(self.send("POST", "/settle")["settled"])
 
     def listed(self, what: str, after: int | str | None = None) -> Iterator[dict[str, Any]]:
-        """All ``blocks``, ``changes`` or open ``decisions`` after a cursor, fetched page by page."""
+        """Yield all ``blocks``, ``changes`` or open ``decisions`` after a cursor, fetched page by page."""
         path, cursor, more = f"/{what}?limit={ON_PAGE}", after, True
         while more:
             page = self.send("GET", path if cursor is None else f"{path}&cursor={cursor}")
@@ -205,11 +205,11 @@ class Game:
             more = cursor is not None
 
     def export(self, what: str = "log") -> bytes:
-        """The log, or the ``record`` of all arms' losses, as a Parquet file."""
+        """Return the log, or the ``record`` of all arms' losses, as a Parquet file."""
         return self.server.call("GET", f"{self.place}/export?format=parquet&what={what}")
 
     def view(self) -> dict[str, Any]:
-        """What the game plays and where it stands."""
+        """Policy, settings and status of the game."""
         found: dict[str, Any] = self.send("GET")
         return found
 
@@ -219,12 +219,12 @@ class Game:
         return found
 
     def compare(self, confidence: float = 0.95) -> dict[str, Any]:
-        """What the policy saves next to the rule held back, with its interval, and in ``words``."""
+        """Return what the policy saves against the operator's rule, with its interval, and in ``words``."""
         found: dict[str, Any] = self.send("GET", f"/compare?confidence={confidence!r}")
         return found
 
     def change(self, **changes: Any) -> dict[str, Any]:
-        """Change settings, or pause, resume, pin and unpin arms: fields of ``PATCH``; the game afterwards.
+        """Change settings, or pause, resume, pin and unpin arms: fields of ``PATCH``. Return the game afterwards.
 
         ``game.change(pause="model-a", until="10m", reason="times out")``.
         """
@@ -232,7 +232,7 @@ class Game:
         return found
 
     def close(self) -> None:
-        """Close the connections. Decisions that were fetched ahead and not used stay without a loss."""
+        """Close the connections. Unused decisions that were fetched ahead stay without a loss."""
         self._begin()
         self.server.close()
 
@@ -253,7 +253,7 @@ def open(
     timeout: float = 60.0,
     **settings: Any,
 ) -> Game:
-    """The game of this name at a server: begun with these settings, or continued.
+    """Open the game of this name at a server: begun with these settings, or continued.
 
     Parameters
     ----------
@@ -263,11 +263,11 @@ def open(
         The game's name.
     local
         Fetch decisions ahead, and hand them out without a request: as many as the current block has rounds left, at
-        most 256. All of them are recorded as handed out when they are fetched. Those that are never used have no loss,
+        most 256. All of them are recorded as handed out when fetched. Those never used have no loss,
         and are settled without one when patience has run out. A pause, a pin and other settings count from the next
         fetch on.
     settings
-        Of a game that begins: the fields of ``PUT /v1/games/{name}``, such as ``policy="adaptive"`` and
+        Settings of a new game: the fields of ``PUT /v1/games/{name}``, such as ``policy="adaptive"`` and
         ``arms=["a", "b"]``. Without them the game must exist.
     """
     game = Game(Server(url, token, retry, timeout), name, local)

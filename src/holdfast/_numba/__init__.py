@@ -1,1 +1,1 @@
-"""How kernels are compiled, kept on disk, and given arrays with one column per game. Nothing here knows a policy."""
+"""Compilation and caching of kernels, and arrays with one column per game. Nothing here knows a policy."""

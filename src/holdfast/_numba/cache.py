@@ -1,6 +1,6 @@
-"""A folder of files by key, of limited size, that only its owner can have written to.
+"""A folder of files by key, of limited size, writable by its owner alone.
 
-Machine code is loaded into the process, so a file is trusted only if it, and the folder, belong to the user and nobody
+Machine code is loaded into the process, so a file is trusted only if it, and the folder, belong to the user and no one
 else may write to them. A cache that is full, damaged, read-only, someone else's or not there costs time and nothing
 else.
 """
@@ -21,11 +21,11 @@ from typing import NamedTuple
 from numba import config
 
 LIMIT = 2**28
-"""Bytes in the folder. Beyond, the files go first whose last use is longest ago."""
+"""Bytes in the folder. Beyond, the least recently used files are removed."""
 
 SUFFIX, DRAFT = ".kernel", ".part"
 ABANDONED = 3600.0
-"""Seconds after which a draft is one that a killed process left."""
+"""Seconds after which a draft counts as abandoned by a killed process."""
 
 
 class Entry(NamedTuple):
@@ -34,11 +34,11 @@ class Entry(NamedTuple):
     file: Path
     size: int
     used: float
-    """When it was last read or written."""
+    """Time of the last read or write."""
 
 
 def folder() -> Path:
-    """Where code is kept: in NUMBA_CACHE_DIR, or in the user's own cache."""
+    """Return the folder of the cache: NUMBA_CACHE_DIR, or the user's own cache."""
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR) / "holdfast"
     from platformdirs import user_cache_path  # only here: a first ask has other things to wait for
@@ -47,7 +47,7 @@ def folder() -> Path:
 
 
 def read(key: str) -> bytes | None:
-    """What was kept under `key`, if it is there, whole and to be trusted."""
+    """Return what was kept under `key`, if it is there, complete and trusted."""
     file = folder() / (key + SUFFIX)
     with suppress(OSError):
         if not _trusted(file.parent):
@@ -63,7 +63,7 @@ def read(key: str) -> bytes | None:
 
 
 def write(key: str, content: bytes) -> None:
-    """Keep `content` under `key`, if that can be done."""
+    """Keep `content` under `key`, if possible."""
     file = folder() / (key + SUFFIX)
     with suppress(OSError):  # a full disk, a folder that cannot be written to
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def write(key: str, content: bytes) -> None:
 
 
 def entries() -> list[Entry]:
-    """The files of the cache, the one used last first."""
+    """Return the files of the cache, most recently used first."""
     found = []
     for file in folder().glob("*" + SUFFIX):
         with suppress(OSError):  # another process may remove it
@@ -91,7 +91,7 @@ def entries() -> list[Entry]:
 
 
 def clear() -> list[Entry]:
-    """Remove all files of the cache; returns those that were there."""
+    """Remove all files of the cache, and return them."""
     found = entries()
     for entry in found:
         entry.file.unlink(missing_ok=True)
@@ -121,7 +121,7 @@ def _trusted(place: Path) -> bool:
 
 
 def _only_owner_writes(status: os.stat_result) -> bool:
-    """Whether a file or folder is the user's and can be written to by nobody else."""
+    """Return True if a file or folder is the user's and no one else can write to it."""
     if os.name != "posix":
         return True  # the user's own folder is private there
     mode = status.st_mode

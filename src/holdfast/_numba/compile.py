@@ -23,7 +23,7 @@ from holdfast.errors import HoldfastError
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILED = not numba.config.DISABLE_JIT
-"""False when Numba's compiler is switched off: kernels are then plain Python."""
+"""False if Numba's compiler is switched off: kernels are then plain Python."""
 
 OPTIONS = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
 """Inlined into the loop that calls them, and without counting references to arrays that their caller owns: both
@@ -49,9 +49,9 @@ _COMPILE = _dispatcher()
 
 
 def frozen(kernel: Callable[..., Any]) -> str:
-    """What tells apart two compilations of a kernel in this process: a hash of what it reads.
+    """Return what distinguishes two compilations of a kernel in this process: a hash of what it reads.
 
-    Kernels that were compiled with other values are compiled anew; one that draws random numbers of its own is refused.
+    Kernels compiled with other values are recompiled; one that draws random numbers of its own is refused.
     """
     for part in kernels_of(kernel):
         function = getattr(part, "py_func", part)
@@ -69,9 +69,9 @@ def frozen(kernel: Callable[..., Any]) -> str:
 
 
 def composed(compose: F) -> F:
-    """For a function that makes kernels out of those in its arguments, on their own or in tuples.
+    """Decorate a function that makes kernels out of those in its arguments, alone or in tuples.
 
-    What it made is kept for as long as they read the same values: what a user's kernel reads may change.
+    Results are cached while those read the same values: what a user's kernel reads may change.
     """
 
     @cache

@@ -1,4 +1,4 @@
-"""The one module that uses classes which Numba may change with any release. All it buys is time.
+"""The one module that uses Numba classes which may change with any release. All it buys is time.
 
 - Machine code is kept on disk, found by what is frozen into it. (Numba's own cache finds code by the file that a
   function stands in, and looks neither at the kernels it calls nor at the values it closes over.)
@@ -59,22 +59,22 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
         return self._part or super()
 
     def get_call_template(self, arguments: Any, keywords: Any) -> Any:
-        """How a compiled caller's call is typed."""
+        """Return the typing of a compiled caller's call."""
         return self.part.get_call_template(arguments, keywords)
 
     def get_overload(self, signature: Any) -> Any:
-        """What a compiled caller's code refers to."""
+        """Return what a compiled caller's code refers to."""
         return self.part.get_overload(signature)
 
     def recompile(self) -> None:
-        """Compile anew, with the values that the kernel reads now."""
+        """Recompile with the values that the kernel reads now."""
         self._part = None
         super().recompile()
 
     def _compile_for_args(self, *arguments: Any) -> Any:
-        """Compile for the arguments of a first call, or load from the disk.
+        """Compile for the arguments of a first call, or load from disk.
 
-        A tenth of it would be a search for garbage: the compiler makes objects by the million and keeps them.
+        Garbage collection would take a tenth of it: the compiler makes objects by the million and keeps them.
         """
         collecting = gc.isenabled()
         gc.disable()
@@ -98,10 +98,9 @@ class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
 
 
 class PartCompiler(Compiler):  # type: ignore[misc]  # Numba has no types
-    """Numba's compiler, into a library of that kind."""
+    """Numba's compiler, into a `LinkedLibrary`."""
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
-        """Compile `function`."""
         self.state.library = LinkedLibrary(self.state.targetctx.codegen(), function.__qualname__)
         return super().compile_extra(function)
 
@@ -118,19 +117,19 @@ class Part(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
         return flags
 
     def add_overload(self, compiled: Any) -> None:
-        """Make the lowered function known to callers under its descriptor: it has no address."""
+        """Register the lowered function with callers under its descriptor: it has no address."""
         self.overloads[tuple(compiled.signature.args)] = compiled
         self.targetctx.insert_user_function(compiled.fndesc, compiled.fndesc, [compiled.library])
 
     def get_overload(self, signature: Any) -> Any:
-        """What a caller's code refers to."""
+        """Return what a caller's code refers to."""
         arguments, _ = sigutils.normalize_signature(signature)
         return self.overloads[tuple(arguments)].fndesc
 
 
 @cache
 def parts_work() -> bool:
-    """Whether parts fit this Numba: tried once in a process that compiles, on a kernel of one line."""
+    """Return True if parts fit this Numba; tried once per compiling process, on a kernel of one line."""
     options = {"nopython": True, "forceinline": True}
 
     def successor(x: float) -> float:
@@ -155,7 +154,7 @@ class DiskCache:
         self._function = function
 
     def _key(self, signature: Any, target: Any) -> str | None:
-        """Where an overload is kept. Looked up anew each time: a value that a kernel reads may have changed since."""
+        """Return the key of an overload, computed each time: a value that a kernel reads may have changed."""
         sources = _sources()
         try:
             parts = (identity(self._function), str(signature), target.codegen().magic_tuple(), VERSIONS, sources)
@@ -164,7 +163,7 @@ class DiskCache:
         return hashlib.sha256(repr(parts).encode()).hexdigest() if sources else None
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The compiled overload, if it was kept and is whole."""
+        """Return the compiled overload, if it was kept and is complete."""
         key = self._key(signature, target)
         content = disk.read(key) if key else None
         if content is None:
@@ -178,7 +177,7 @@ class DiskCache:
             return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep a compiled overload, if that can be done."""
+        """Keep a compiled overload, if possible."""
         key = self._key(signature, compiled.target_context)
         content = None
         with suppress(Exception):
@@ -188,12 +187,12 @@ class DiskCache:
             disk.write(key, content)
 
     def flush(self) -> None:
-        """Nothing is held in memory."""
+        """Do nothing: nothing is held in memory."""
 
 
 @cache
 def _sources() -> str | None:
-    """A hash of the sources that make a kernel machine code; None where Python runs without its sources."""
+    """Return a hash of the sources that compile a kernel; None if Python runs without its sources."""
     try:
         sources = [
             pkgutil.get_data(__package__, f"{name}.py") or b"" for name in ("compile", "internals", "lanes", "identity")
@@ -204,13 +203,13 @@ def _sources() -> str | None:
 
 
 def _called_from_outside(library: Any) -> list[str]:
-    """The functions that machine code calls and does not have itself."""
+    """Return the functions that machine code calls but does not contain."""
     functions = library._final_module.functions
     return [f.name for f in functions if f.is_declaration and not f.name.startswith("llvm.")]
 
 
 def _in_one_line(message: str) -> str:
-    """Of all that Numba says of a kernel that does not compile: what is wrong, and where in the user's file."""
+    """Return what is wrong with a kernel that does not compile, and where in the user's file."""
     lines = [line.strip() for line in message.splitlines()]
     said = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
     wrong = said[0]

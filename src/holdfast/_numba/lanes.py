@@ -20,11 +20,11 @@ from numba.np.arrayobj import make_array, populate_array
 from holdfast._numba.compile import COMPILED
 
 LINE = 64
-"""Bytes in a line of a processor's cache. A vector register of eight numbers that lies across two costs two reads."""
+"""Bytes in a cache line. A vector register of eight numbers that spans two costs two reads."""
 
 
 def _array_at(context: Any, builder: Any, kind: Any, data: Any, height: Any, width: Any) -> Any:
-    """An array of `height` × `width` numbers at `data`, which nobody counts references to."""
+    """Return an array of `height` × `width` numbers at `data`, without reference counting."""
     size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     made = make_array(kind)(context, builder)
     populate_array(made, data, [height, width], [builder.mul(width, size), size], size, None)
@@ -32,7 +32,7 @@ def _array_at(context: Any, builder: Any, kind: Any, data: Any, height: Any, wid
 
 
 def _on_the_stack(dtype: Any) -> Callable[[int, int], Any]:
-    """A function that makes an array of this type; both its arguments must be constants of the calling kernel."""
+    """Return a function that makes an array of this type; both arguments must be constants of the calling kernel."""
 
     @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]  # Numba has no types
     def make(typing_context: Any, n_rows: Any, width: Any) -> Any:
@@ -72,17 +72,17 @@ def _plain_local_words(n_rows: int, width: int) -> Any:
 
 
 as_lanes = _as_lanes if COMPILED else _plain_as_lanes
-"""A contiguous array of one dimension, seen with `width` lanes, one per column; `width` must be a constant."""
+"""View a contiguous 1-d array with `width` lanes, one per column; `width` must be a constant."""
 
 local_lanes = _on_the_stack(types.float64) if COMPILED else _plain_local_lanes
-"""`n_rows` × `width` numbers that live as long as the calling kernel and begin as anything; both must be constants."""
+"""Return `n_rows` × `width` uninitialised numbers that live as long as the calling kernel; both must be constants."""
 
 local_words = _on_the_stack(types.uint64) if COMPILED else _plain_local_words
-"""The same of 64-bit words."""
+"""Like `local_lanes`, for 64-bit words."""
 
 
 def aligned_zeros(size: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """`size` zeros, of which the first begins a line of the cache."""
+    """Return `size` zeros, starting at a cache line."""
     buffer = np.zeros(size + LINE // 8)
     begin = -buffer.ctypes.data % LINE // 8
     return buffer[begin : begin + size]

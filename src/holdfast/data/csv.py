@@ -1,4 +1,4 @@
-"""CSV files of losses: polars parses them; what it cannot parse is looked for line by line and named.
+"""CSV files of losses: polars parses them; what it cannot parse is located line by line.
 
 A file begins with a line of names. It is in UTF-8, with commas between columns and points in numbers, unless
 `CsvFormat` says otherwise. It may be gzipped and may begin with a byte order mark.
@@ -20,33 +20,33 @@ from holdfast.checks import one_of
 from holdfast.errors import NAMES, InvalidParameter, Set, Words
 from holdfast.extras import pl
 
-# How a CSV file is written: its encoding, what stands between columns and in numbers, what means a missing cell.
+# The format of a CSV file: its encoding, its separators of columns and in numbers, its missing cells.
 
 IF_MISSING = "it is missing: fill it in, or leave out the row or the column"
 
 THOUSANDS = {".": "points", ",": "commas", "'": "apostrophes", " ": "spaces"}
-"""Signs that may stand between thousands."""
+"""Characters that may separate thousands."""
 SPACES = " \u00a0\u202f"
-"""A space between thousands is often one that does not break."""
+"""A space between thousands is often a non-breaking one."""
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a CSV file is written, checked."""
+    """Checked format of a CSV file."""
 
     separator: str = ","
-    """What stands between columns; a tab may be given as ``\\t``, as a shell gives it."""
+    """Column separator; a tab may be given as ``\\t``, as a shell gives it."""
     decimal: str = "."
     encoding: str = "utf-8"
-    """As Python names it."""
+    """Encoding, by Python's name."""
     thousands: str | None = None
-    """What stands between thousands, if anything does."""
+    """Thousands separator, if any."""
     empty: str | Sequence[str] = ()
-    """Texts that stand for a missing value: one, or several."""
+    """Texts that mean a missing value: one, or several."""
     missing: bool = False
-    """Whether values may be missing."""
+    """True if values may be missing."""
     if_missing: str = IF_MISSING
-    """What to do where one is and may not be."""
+    """Advice if a required value is missing."""
 
     def __post_init__(self) -> None:
         separator = "\t" if self.separator == "\\t" else self.separator
@@ -73,21 +73,21 @@ class CsvFormat:
 
     @property
     def is_utf8(self) -> bool:
-        """Whether polars can read the file as it is."""
+        """True if polars can read the file as it is."""
         return self.encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
 
     @property
     def thousands_signs(self) -> str:
-        """A pattern of the sign between thousands."""
+        """Pattern of the thousands separator."""
         return f"[{SPACES if self.thousands == ' ' else self.thousands}]"
 
     @cached_property
     def grouped(self) -> str:
-        """A pattern of numbers with signs between thousands."""
+        """Pattern of numbers with thousands separators."""
         return rf"^[+-]?\d{{1,3}}({self.thousands_signs}\d{{3}})+([{self.decimal}]\d+)?$"
 
     def is_number(self, cell: str) -> bool:
-        """Whether a cell is a number as written in this format; with decimal commas 1.100 may mean 1100."""
+        """Return True if a cell is a number in this format; with decimal commas 1.100 may mean 1100."""
         cell = cell.strip()
         if self.thousands is not None and re.match(self.grouped, cell):
             cell = re.sub(self.thousands_signs, "", cell)
@@ -96,11 +96,11 @@ class CsvFormat:
         return is_number(cell)
 
     def is_missing(self, cell: str) -> bool:
-        """Whether a cell has no value."""
+        """Return True if a cell has no value."""
         return not cell.strip() or cell.strip() in self.empty
 
     def opened(self, file: Path, errors: str = "strict") -> IO[str]:
-        """The text of a file, unzipped; a byte order mark is left out."""
+        """Open a file as text, unzipped and without a byte order mark."""
         opening: Any = gzip.open if file.name.lower().endswith(".gz") else open
         encoding = "utf-8-sig" if self.is_utf8 else self.encoding
         lines: IO[str] = opening(file, "rt", encoding=encoding, errors=errors, newline="")
@@ -111,7 +111,7 @@ PLAIN = CsvFormat()
 
 
 def is_number(cell: str) -> bool:
-    """Whether Python reads it as a number."""
+    """Return True if Python reads it as a number."""
     try:
         float(cell)
     except ValueError:
@@ -125,20 +125,20 @@ def is_number(cell: str) -> bool:
 # values at once. So a file that begins wrong is read on as it seems to be written.
 
 FIRST_LINE = 2
-"""The line of the first round, after that of the names."""
+"""Line of the first round, after the header."""
 
 MOST_LINES = 100_000
-"""Lines that are looked at after the first mistake: Python reads them slowly."""
+"""Most lines checked after the first mistake: Python reads them slowly."""
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 GROUPED = {
     ".": re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f])\d{3}(\1\d{3})*(\.\d+)?"),
     ",": re.compile(r"[+-]?\d{1,3}([.' \u00a0\u202f])\d{3}(\1\d{3})*(,\d+)?"),
 }
-"""Numbers with signs between thousands, by decimal sign."""
+"""Numbers with thousands separators, by decimal sign."""
 
 NUMBER, DECIMAL, GROUPS, MISSING, TEXT = "number", "decimal", "groups", "missing", "text"
-"""What a cell may be."""
+"""Kinds of cells."""
 
 BETWEEN = {";": "semicolons", "\t": "tabs", ",": "commas"}
 
@@ -147,33 +147,33 @@ class Complaint(NamedTuple):
     """One thing that is wrong."""
 
     rule: Words
-    """What must be, and what to do."""
+    """Requirement and advice."""
     short: Words
-    """The same beside other complaints."""
+    """Short form beside other complaints."""
     value: object
 
 
 class Mistake(NamedTuple):
-    """The first cell that is wrong in one way."""
+    """The first cell with one kind of mistake."""
 
     place: str
     column: str
     cell: str
     what: str
-    """The sign or the text that is wrong."""
+    """The offending character or text."""
     at_once: bool
-    """Whether it is in the first round."""
+    """True if it is in the first round."""
 
 
 def refusal(complaints: Sequence[Complaint]) -> InvalidParameter:
-    """All complaints in one error."""
+    """Return all complaints as one error."""
     first, *others = complaints
     also = [part for one in others for part in ("; ", one.short)]
     return InvalidParameter("source", Words(first.rule, *(["; also ", *also[1:]] if also else [])), first.value)
 
 
 def diagnose(file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat) -> None:
-    """Look for lines that are no rounds, and say what is wrong with them; `free` columns may hold anything."""
+    """Find lines that are not rounds, and say what is wrong with them; `free` columns may hold anything."""
     try:
         complaints = _of_rounds(file, names, free, form)
     except UnicodeDecodeError as error:
@@ -184,7 +184,7 @@ def diagnose(file: Path, names: Sequence[str], free: Sequence[str], form: CsvFor
 
 
 def wrong_beginning(file: Path, is_free: Callable[[str], bool], form: CsvFormat) -> str:
-    """The first line, if it is text in this format; else an error with whatever else is wrong with the file."""
+    """Return the first line if it is text in this format; else raise all that is wrong with the file."""
     complaints: list[Complaint] = []
     seems = form
     try:
@@ -219,7 +219,7 @@ def _two_lines(file: Path, form: CsvFormat) -> tuple[str, str]:
 
 
 def _other_encoding(file: Path, form: CsvFormat) -> CsvFormat:
-    """The format with the encoding that spreadsheets use besides UTF-8; the same one where that is no text either."""
+    """Return the format with the other encoding of spreadsheets; unchanged if that does not decode either."""
     for name in ("utf-16", "cp1252"):
         seems = replace(form, encoding=name)
         try:
@@ -264,7 +264,7 @@ def _separator(form: CsvFormat, mark: str, comma: bool, first: str) -> Complaint
 def _of_rounds(
     file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat, errors: str = "strict"
 ) -> list[Complaint]:
-    """The first mistake of each kind in the lines after the first; a torn line ends the search."""
+    """Return the first mistake of each kind in the lines after the first; a torn line ends the search."""
     mistakes: dict[str, Mistake] = {}
     with_numbers = set[str]()
     torn: list[Complaint] = []
@@ -306,7 +306,7 @@ def _of_line(cells: Sequence[str], here: str, names: Sequence[str], form: CsvFor
 
 
 def _kind(cell: str, form: CsvFormat) -> tuple[str, str]:
-    """What a cell is, and the sign or the text by which it is told from others of its kind."""
+    """Return the kind of a cell, and the character or text that distinguishes it."""
     text = cell.strip()
     if form.is_missing(cell):
         return ("", "") if form.missing else (MISSING, "")
@@ -342,7 +342,7 @@ def _of_kind(kind: str, mistake: Mistake, form: CsvFormat) -> Complaint:
 
 
 def _no_numbers(mistake: Mistake, names: Sequence[str], free: Sequence[str]) -> Complaint:
-    """All of the column may be like this."""
+    """Return the complaint about a column that may be all text."""
     name, remedy = mistake.column, Words()
     if len(free) == 1 and len(names) == 3:  # time, arm and loss?
         (other,) = [column for column in names if column not in free and column != name]
@@ -359,7 +359,7 @@ def _no_numbers(mistake: Mistake, names: Sequence[str], free: Sequence[str]) -> 
 def read_csv(
     file: Path, index: str | None, numbers: Sequence[str] | None = None, form: CsvFormat = PLAIN
 ) -> pl.DataFrame:
-    """The columns of `numbers`, or all but `index`, as floats; others as numbers, times or text, whichever they are."""
+    """Return the columns of `numbers`, or all but `index`, as floats; others as numbers, times or text."""
 
     def is_free(name: str) -> bool:
         return name == index or (numbers is not None and name not in numbers)
@@ -401,7 +401,7 @@ def _as_utf8(file: Path, form: CsvFormat) -> bytes:
 
 
 def _as_numbers(cells: pl.Expr, form: CsvFormat) -> pl.Expr:
-    """Texts as numbers; what is not written in this format is an error, or null where it has a sign too many."""
+    """Parse texts as numbers; raise an error for another format, or return null for a sign too many."""
     cells = cells.str.strip_chars()
     if form.empty:
         cells = pl.when(~cells.is_in(form.empty)).then(cells)
@@ -414,7 +414,7 @@ def _as_numbers(cells: pl.Expr, form: CsvFormat) -> pl.Expr:
 
 
 def _header(file: Path, is_free: Callable[[str], bool], form: CsvFormat) -> list[str]:
-    """The names of the columns; an error where the first line has none, or has something else between them."""
+    """Return the column names; raise an error if the first line has none or another separator."""
     first = wrong_beginning(file, is_free, form)
     if first.endswith("\r"):
         raise InvalidParameter("source", "must have lines that end in \\n or \\r\\n, not in \\r; save it so", str(file))
@@ -431,7 +431,7 @@ def _header(file: Path, is_free: Callable[[str], bool], form: CsvFormat) -> list
 
 
 def _blank_lines_at_the_end(file: Path, form: CsvFormat) -> int:
-    """How many empty lines follow the last one that is not; they are no rounds."""
+    """Return the number of empty lines at the end; they are not rounds."""
     blank = 0
     with form.opened(file) as lines:
         for line in lines:
@@ -440,7 +440,7 @@ def _blank_lines_at_the_end(file: Path, form: CsvFormat) -> int:
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Labels as whole numbers, numbers, times, dates, or else text."""
+    """Return labels as whole numbers, numbers, times, dates, or else text."""
     readings: tuple[Callable[[], pl.Series], ...] = (
         lambda: column.cast(pl.Int64),
         lambda: column.cast(pl.Float64),

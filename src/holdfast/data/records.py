@@ -1,4 +1,4 @@
-"""Records as people have them: long or wide, with gaps, doubled times and missing values, made one row per round.
+"""Records as users have them: long or wide, with gaps, repeated times and missing values, made one row per round.
 
 `read_records` reads what `holdfast.data.records` can read, and more shapes of it. What it fills in is said in `notes`;
 what it may not fill in is refused with its place.
@@ -41,26 +41,26 @@ SUFFIXES = (".csv", ".csv.gz", ".parquet", *ARROW, ".npy")
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The losses of every arm in every round, as they were given."""
+    """The losses of every arm in every round, as given."""
 
     table: NDArray[Any]
-    """A row per round and a column per arm, perhaps mapped from a file. What is missing is NaN."""
+    """A row per round and a column per arm, perhaps memory-mapped; NaN is missing."""
     arms: tuple[str, ...] | None
-    """The names of the columns, where they have any."""
+    """Names of the columns, if any."""
     labels: NDArray[Any] | None
-    """The time or name of each round, where a column has them."""
+    """Time or name of each round, if a column has them."""
     source: str
-    """The path of a file, or what else it was."""
+    """Path of a file, or another description."""
     first_line: int | None = None
-    """The line of a CSV file with the first round."""
+    """Line of the first round in a CSV file."""
     if_missing: str = IF_MISSING
-    """What to do where a loss is missing."""
+    """Advice if a loss is missing."""
     if_outside: str = Words(Set("units", RANGE), " for losses in units of your own")
-    """What to do where one is not between 0 and 1."""
+    """Advice if a loss is not between 0 and 1."""
 
     @property
     def arm_names(self) -> list[str]:
-        """The names of the columns, or else their numbers."""
+        """Names of the columns, or else their numbers."""
         return list(self.arms or map(str, range(self.shape[1])))
 
     @property
@@ -69,12 +69,12 @@ class Trace:
         return int(self.table.shape[0]), int(self.table.shape[1])
 
     def range(self) -> tuple[float, float]:
-        """The lowest and the highest loss; what is missing or not finite is refused."""
+        """Return the lowest and the highest loss; refuse missing or infinite ones."""
         ends = [(piece.min(), piece.max()) for _, piece in self.checked_pieces(FINITE)]
         return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
 
     def checked_pieces(self, units: tuple[float, float], rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
-        """So many rounds at a time: the number of the first, and their losses, all of them numbers within `units`."""
+        """Yield pieces of rounds: the number of the first, and their losses, all within `units`."""
         lowest, highest = units
         for first in range(0, self.shape[0], rows):
             piece = np.asarray(self.table[first : first + rows], dtype=np.float64)
@@ -85,7 +85,7 @@ class Trace:
             yield first, piece
 
     def _refusal(self, row: int, arm: int, loss: float, units: tuple[float, float]) -> InvalidParameter:
-        """The error for one loss that is missing or not within `units`."""
+        """Return the error for a loss that is missing or outside `units`."""
         number = "a number" if units == FINITE else f"a number from {units[0]:g} to {units[1]:g}"
         what_to_do = Words("; ", self.if_outside) if units == (0.0, 1.0) else Words()
         if np.isnan(loss):
@@ -95,7 +95,7 @@ class Trace:
         return InvalidParameter("source", Words(f"must have {number} in {self.place(row, arm)}", what_to_do), loss)
 
     def place(self, row: int, arm: int) -> str:
-        """Where a loss stands, as a user would look for it."""
+        """Return the place of a loss as a user would look for it."""
         if self.arms is None:
             return f"row {row}, column {arm} (counted from 0)"
         label = "" if self.labels is None else f" ({self.label(row)})"
@@ -103,16 +103,16 @@ class Trace:
         return f"{self.line(row)}{file}{label}, column {self.arms[arm]!r}"
 
     def line(self, row: int) -> str:
-        """The line of a CSV file, or the row of another table, that a round stands in."""
+        """Return the line of a CSV file, or the row of another table, of a round."""
         return f"row {row + 1}" if self.first_line is None else f"line {self.first_line + row}"
 
     def label(self, row: int) -> str:
-        """The time or name of a round, for reading."""
+        """Return the time or name of a round, for display."""
         return "" if self.labels is None else label_text(self.labels, row)
 
 
 def label_text(labels: NDArray[Any], row: int) -> str:
-    """The time or name of a round, for reading."""
+    """Return the time or name of a round, for display."""
     if labels.dtype.kind == "M":
         return str(np.datetime_as_string(labels[row], unit="m")).replace("T", " ")
     return str(labels[row])
@@ -121,14 +121,14 @@ def label_text(labels: NDArray[Any], row: int) -> str:
 def read_trace(
     source: object, *, index: str | None = None, arms: Sequence[str] | None = None, form: CsvFormat = PLAIN
 ) -> Trace:
-    """The table that `source` is, or that the file it names holds.
+    """Return the table that `source` is, or that the file it names holds.
 
     Parameters
     ----------
     source
         An array, a data frame (polars, pandas, Arrow), or the path of a file that ends as `SUFFIXES` says.
     index
-        The column with the time or name of each round, which is no arm; times and numbers must not run backwards.
+        The column with the time or name of each round, which is not an arm; times and numbers must not run backwards.
     arms
         Names of the columns of an array, or the columns to take of a table that has names; others may hold anything.
     form
@@ -148,8 +148,10 @@ def read_trace(
 
 
 def read_frame(source: object, *, numbers: Sequence[str], form: CsvFormat = PLAIN) -> pl.DataFrame:
-    """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, those of `numbers`
-    must be numbers."""
+    """Return a data frame of any kind, or the one in a file, with its columns as they are.
+
+    In a CSV file, those of `numbers` must be numbers.
+    """
     if isinstance(source, (str, Path)):
         suffix = _suffix(Path(source), tuple(s for s in SUFFIXES if s != ".npy"))
         return _frame_in(Path(source), suffix, None, numbers, form)
@@ -205,7 +207,7 @@ def _from_file(file: Path, index: str | None, arms: list[str] | None, form: CsvF
 
 @contextmanager
 def unreadable(file: Path, suffix: str) -> Iterator[None]:
-    """One line instead of what polars raises over a damaged file; its panics are no Exceptions."""
+    """Raise one line instead of what polars raises for a damaged file; its panics are not Exceptions."""
     try:
         yield
     except InvalidParameter:
@@ -223,7 +225,7 @@ def unreadable(file: Path, suffix: str) -> Iterator[None]:
 
 
 def _as_frame(source: Any) -> pl.DataFrame | None:
-    """A data frame of any make as one of polars, or None."""
+    """Return a data frame of any kind as one of polars, or None."""
     if isinstance(source, pl.DataFrame):
         return source
     make = type(source).__module__.partition(".")[0]
@@ -244,7 +246,7 @@ def _as_frame(source: Any) -> pl.DataFrame | None:
 
 
 def _of_pandas(column: Any) -> Any:
-    """A column as polars takes it: objects as the times, dates or numbers that they are, or else as text."""
+    """Return a column as polars takes it: objects as the times, dates or numbers that they are, or else as text."""
     values = column.to_numpy()
     if values.dtype.kind != "O":
         return values
@@ -265,7 +267,7 @@ def _refuse_twins(names: Sequence[str], where: str) -> None:
 
 
 def _from_frame(frame: pl.DataFrame, index: str | None, arms: list[str] | None, source: str | None = None) -> Trace:
-    """Columns of numbers, those of `arms` if given, and one with labels if `index` names it."""
+    """Return columns of numbers, those of `arms` if given, and one with labels if `index` names it."""
     if index is not None:
         one_of("index", index, frame.columns)
     losses = frame if index is None else frame.drop(index)
@@ -289,7 +291,7 @@ def _from_frame(frame: pl.DataFrame, index: str | None, arms: list[str] | None, 
 
 
 def _labels(column: pl.Series, source: str) -> NDArray[Any]:
-    """The labels of the rounds; those that have an order must not run backwards."""
+    """Return the labels of the rounds; those that have an order must not run backwards."""
     if column.null_count():
         row = int(column.is_null().arg_max() or 0)
         rule = f"must have a value in every row of the index column {column.name!r}; row {row + 1} has none"
@@ -307,7 +309,7 @@ def _labels(column: pl.Series, source: str) -> NDArray[Any]:
 
 
 def _as_array(frame: pl.DataFrame) -> NDArray[Any]:
-    """In float32 where that holds every number."""
+    """Return an array, in float32 if that holds every number."""
     short = (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16)
     floats = pl.Float32 if all(kind in short for kind in frame.dtypes) else pl.Float64
     return frame.select(pl.all().cast(floats).fill_null(float("nan"))).to_numpy(order="c")
@@ -337,7 +339,7 @@ Fill = Literal["last", "ignore"]
 Missing = Literal["unavailable"]
 
 REGULAR = 0.9
-"""Times are regular, so that gaps are seen, where so many of their steps are the same."""
+"""Share of equal steps from which times count as regular, so that gaps show."""
 
 LAST, IGNORE = Set("fill", "last"), Set("fill", "ignore", verb="")
 UNAVAILABLE = Set("missing", "unavailable", verb="")
@@ -350,13 +352,13 @@ UNITS_OF_TIME = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """One row per round: the losses as an array, what was not available, and what was filled in."""
+    """One row per round: the losses as an array, what was unavailable, and what was filled in."""
 
     trace: Trace
     index: str | None = None
-    """The name of the column with the times."""
+    """Name of the column with the times."""
     closed: NDArray[np.bool_] | None = None
-    """True where an arm was not available; its loss is NaN."""
+    """True where an arm was unavailable; its loss is NaN."""
     notes: tuple[str, ...] = ()
     """What was filled in or left out, and where."""
 
@@ -371,12 +373,12 @@ def read_records(
     fill: Fill | None = None,
     missing: Missing | None = None,
 ) -> Records:
-    """The record in a file, a data frame or an array.
+    """Return the record in a file, a data frame or an array.
 
     Parameters
     ----------
     source
-        What `read_trace` takes.
+        A source as in `read_trace`.
     index, arms
         The column with the times of the rounds; names for the columns of an array, or the columns to take.
     long
@@ -389,7 +391,7 @@ def read_records(
     missing
         ``"unavailable"``: an arm without a value in a round was not available in it.
 
-    >>> rows = "hour;east;west\\n01.01.2025 00:00;0,5;0,25\\n01.01.2025 01:00;0,75;1\\n"
+    >>> rows = "hour;east;west\n01.01.2025 00:00;0,5;0,25\n01.01.2025 01:00;0,75;1\n"
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "record.csv"
     >>> _ = file.write_text(rows)
@@ -443,7 +445,7 @@ def _values(count: int) -> str:
 def _from_long(
     source: object, long: str | Sequence[str], arms: Sequence[str] | None, form: CsvFormat
 ) -> tuple[str, Trace]:
-    """The name of the column of times; one row per time and one column per arm, in order of time or as they appear."""
+    """Return the name of the time column, and a table of times by arms, in order of time or of appearance."""
     names = [name.strip() for name in long.split(",")] if isinstance(long, str) else list(long)
     if len(set(names)) != 3 or not all(isinstance(name, str) for name in names):
         raise InvalidParameter("long", "must be the names of three columns: time, arm and loss", long)
@@ -484,7 +486,7 @@ def _line(source: object, row: int) -> str:
 
 
 def _steps(times: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], int]:
-    """The rows that the next repeats, those that a gap follows, how many rows are missing after each, and the step."""
+    """Return rows repeated by the next, rows before a gap, how many rows each gap misses, and the step."""
     steps = np.diff(times)
     sizes, counts = np.unique(steps[steps > 0], return_counts=True)
     step = int(sizes[counts.argmax()]) if len(sizes) else 0
@@ -494,7 +496,7 @@ def _steps(times: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]
 
 
 def _skipped(trace: Trace) -> list[str]:
-    """Numbers may be anything, so what they skip or repeat is said and not refused."""
+    """Note what numbers skip or repeat; they may be anything, so it is not refused."""
     assert trace.labels is not None
     doubled, gaps, missing, _ = _steps(trace.labels.astype(np.int64))
     said = []
@@ -509,7 +511,7 @@ def _skipped(trace: Trace) -> list[str]:
 
 
 def _regular(trace: Trace, fill: Fill | None, notes: list[str]) -> Trace:
-    """Each time once and none left out, where times are regular."""
+    """Return each time once with none left out, if times are regular."""
     labels = trace.labels
     assert labels is not None
     doubled, gaps, missing, step = _steps(labels.astype("datetime64[us]").astype(np.int64))
@@ -553,7 +555,7 @@ def _missing(count: int) -> str:
 
 
 def _span(step: int) -> str:
-    """A step of time in words.
+    """Return a step of time in words.
 
     >>> _span(3_600_000_000), _span(900_000_000)
     ('hour', '15 minutes')

@@ -10,7 +10,7 @@ draws from.
 
 **A block is a value.** All that `observe` needs of the draw is in the block, not in the state: so a block may be
 stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot continue
-without a loss says so (`waits_for_losses`). `rounds` is fewer than the block's own only if some of its losses never came.
+without a loss says so (`waits_for_losses`). `rounds` is fewer than the block has only if losses never came.
 
 Every array has one column per game. A policy whose blocks have the same lengths in every game may be played *side by
 side*: its kernels are then handed several columns at once, and the common ``block.rounds`` is that of column 0. All

@@ -35,10 +35,10 @@ BANDS: Mapping[Band, str] = {
     "quantiles": "medians, with bands from the 10 % to the 90 % quantile",
     "none": "means",
 }
-"""What a line and its band are."""
+"""Meanings of a line and its band."""
 
 DRAWN = ("pseudo_regret", "switches", "regret_with_switching")
-"""The measures that a chart of a result shows unless others are asked for."""
+"""Default measures in a chart of a result."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class Line:
 
     @property
     def dated(self) -> bool:
-        """Whether x is time."""
+        """True if x is time."""
         return np.issubdtype(self.x.dtype, np.datetime64)
 
     def thin(self, even: int, log: int) -> Line:
-        """At most `even` of its points spread evenly over x and `log` over the logarithm of x, the ends among them."""
+        """Return at most `even` points spread evenly over x and `log` over log x, including the ends."""
         if not self.joined or self.x.size <= even + log:
             return self
         x = self.x.astype(np.float64)
@@ -87,12 +87,12 @@ class Panel:
     lines: tuple[Line, ...]
     scale: Scale = "auto"
     from_zero: bool = True
-    """Whether a linear axis of values that are not negative begins at zero."""
+    """True if a linear axis of nonnegative values begins at zero."""
 
 
 @dataclass(frozen=True)
 class ChartRow:
-    """Panels side by side; `label` is empty where there is one row."""
+    """Panels side by side; `label` is empty if there is one row."""
 
     label: str
     panels: tuple[Panel, ...]
@@ -109,23 +109,23 @@ class LineChart:
 
     @property
     def lines(self) -> list[Line]:
-        """Those of all panels."""
+        """Lines of all panels."""
         return [line for row in self.rows for panel in row.panels for line in panel.lines]
 
     @property
     def series(self) -> list[str]:
-        """The series in the order of the legend: numbers by value, others as they come."""
+        """Series in legend order: numbers by value, others as they come."""
         return in_order(list(dict.fromkeys(line.series for line in self.lines)))
 
     @property
     def dated(self) -> bool:
-        """Whether x is time."""
+        """True if x is time."""
         return any(line.dated for line in self.lines)
 
     def logarithmic(self, column: int) -> bool:
-        """Whether the panels of this column get a logarithmic axis, on screen and on paper: all of them the same.
+        """Return True if the panels of this column get a logarithmic axis, on screen and on paper alike.
 
-        Never unasked where a line ends at or below zero, which has no place there.
+        Never by default if a line ends at or below zero, which has no place there.
         """
         panels = [row.panels[column] for row in self.rows if column < len(row.panels)]
         if any(panel.scale == "log" for panel in panels):
@@ -155,7 +155,7 @@ class HeatMap:
 class Ribbon:
     """Which arm was held when: a band per name, `held` having an arm (an index into `arms`) per round.
 
-    `ticks` are the times or numbers that stand under the rounds, from the first to the last and evenly spaced.
+    `ticks` are the times or numbers below the rounds, from the first to the last and evenly spaced.
     """
 
     arms: Sequence[str]
@@ -163,7 +163,7 @@ class Ribbon:
     ticks: Sequence[str] = ("1", "")
 
     def stretches(self, name: str, most: int) -> tuple[list[int], list[int], int]:
-        """The band in at most so many steps: where an arm begins and the end, the arms, and the number of steps.
+        """Return the band in a limited number of steps: starts of arms and the end, the arms, and the step count.
 
         Of rounds that fall into one step, the arm held most is shown.
         """
@@ -176,12 +176,12 @@ class Ribbon:
 
 
 def in_order(labels: list[str]) -> list[str]:
-    """Numbers by value, everything else as it comes."""
+    """Return numbers by value, everything else as it comes."""
     return sorted(labels, key=float) if all_numbers(labels) else labels
 
 
 def all_numbers(labels: Sequence[str]) -> bool:
-    """Whether every label is a number, as the series of a sweep are."""
+    """Return True if every label is a number, as the series of a sweep are."""
     try:
         return all(np.isfinite(float(label)) for label in labels)
     except ValueError:
@@ -191,7 +191,7 @@ def all_numbers(labels: Sequence[str]) -> bool:
 def one_panel(
     panel: Panel, *, series_label: str = "", x_label: str = "round", x_scale: Literal["linear", "log"] = "linear"
 ) -> LineChart:
-    """A chart of one panel."""
+    """Return a chart of one panel."""
     return LineChart((ChartRow("", (panel,)),), series_label, x_label, x_scale)
 
 
@@ -203,7 +203,7 @@ def result_chart(
     scale: Scale = "auto",
     band: Band = "sd",
 ) -> LineChart:
-    """A chart of one or more result tables: each is a row of panels, by its label, one for each measure.
+    """Return a chart of one or more result tables: each is a row of panels, one per measure.
 
     With one replication there is no band.
     """
@@ -250,7 +250,7 @@ def _line(policy: str, part: pl.DataFrame, measure: str, band: Band) -> Line:
 
 
 def _flattened(panel: Panel) -> bool:
-    """Whether half of the lines end below a tenth of the highest."""
+    """Return True if half of the lines end below a tenth of the highest."""
     ends = np.array([abs(float(line.y[-1])) for line in panel.lines if line.joined and line.y.size])
     return bool(ends.size > 1 and np.mean(ends < ends.max() / 10) >= 0.5)
 
@@ -319,7 +319,7 @@ _FIXED = {
     "base-geometric": _LOOKS[5],
     "adaptive": _LOOKS[6],
 }
-"""Policies that are often drawn; the others take what is left."""
+"""Looks of policies that are often drawn; the others take what is left."""
 
 # Matplotlib's viridis at seventeen places: a page needs no matplotlib for its colours.
 _VIRIDIS = (
@@ -329,7 +329,7 @@ _VIRIDIS = (
 
 
 def looks(labels: Sequence[str]) -> dict[str, Look]:
-    """The look of each label: fixed for known policies, a sequence of colours for numbers."""
+    """Return the look of each label: fixed for known policies, a sequence of colours for numbers."""
     if len(labels) > 1 and all_numbers(labels):
         return _sequence(labels)
     chosen = {label: _FIXED[label] for label in labels if label in _FIXED}
@@ -343,7 +343,7 @@ def looks(labels: Sequence[str]) -> dict[str, Look]:
 
 
 def sequence_colour(share: float) -> str:
-    """The colour at `share`, from 0 to 1, of a sequence that also reads in grey."""
+    """Return the colour at `share`, from 0 to 1, of a sequence that also reads in grey."""
     places = np.linspace(0, 1, len(_VIRIDIS))
     channels = ([int(colour[i : i + 2], 16) for colour in _VIRIDIS] for i in (1, 3, 5))
     return "#" + "".join(f"{round(np.interp(share, places, channel)):02x}" for channel in channels)

@@ -1,6 +1,6 @@
 """Charts on paper: lines with bands on matplotlib's axes, and whole charts as PNG, SVG and PDF.
 
-Somebody else's axes: ``draw_panel(axes, panel, looks(names))``. A whole chart: ``write_images(chart, folder, name)``,
+On existing axes: ``draw_panel(axes, panel, looks(names))``. A whole chart: ``write_images(chart, folder, name)``,
 or ``rendered(chart, ("svg",))`` for its bytes. Where a linear axis would flatten half of the lines, values are drawn
 linear near zero and logarithmic above, and the label of the axis says so.
 """
@@ -34,17 +34,17 @@ KINDS = ("png", "svg", "pdf")
 
 @dataclass(frozen=True)
 class Size:
-    """How a figure fits where it is shown: lengths in inches, text in points."""
+    """Dimensions of a figure: lengths in inches, text in points."""
 
     width: float | None
-    """None: as wide as its panels need."""
+    """Width; None: as wide as its panels need."""
     row: float
-    """The height of a row of panels."""
+    """Height of a row of panels."""
     columns: int
-    """Panels side by side at most."""
+    """Most panels side by side."""
     text: float
     height: float | None = None
-    """None: as high as its rows need."""
+    """Height; None: as high as its rows need."""
 
 
 SIZES = {
@@ -52,16 +52,16 @@ SIZES = {
     "column": Size(3.25, 1.9, 1, 8.0),
     "page": Size(6.75, 2.0, 3, 8.0),
 }
-"""For a screen, for one column of a paper of two, and for both: the widths of ICML's and most conferences' pages."""
+"""Sizes for a screen, and for one or both columns of a two-column paper, as at ICML and most conferences."""
 
 PANEL = 2.25
-"""The inches that a panel of a paper needs: three are as wide as a page."""
+"""Inches that a panel of a paper needs: three are as wide as a page."""
 
 FigureSize = str | tuple[float, float]
 """One of `SIZES`, or width and height in inches."""
 
 WIDEST = 1000
-"""Steps of a ribbon: more would be narrower than a pixel."""
+"""Most steps of a ribbon: more would be narrower than a pixel."""
 
 _INK, _QUIET, _GRID = "#222222", "#666666", "#e6e6e6"
 _STYLE: dict[Any, Any] = {
@@ -83,11 +83,11 @@ _STEPS = [1, 2, 2.5, 5, 10]
 # Without these, files would carry the time they were made.
 _UNDATED: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 LATEX = ("pdflatex", "lualatex", "xelatex")
-"""What can measure the text of a figure for LaTeX, in the order it is looked for."""
+"""Programs that can measure a figure's text for LaTeX, in order of preference."""
 
 
 def size_of(size: FigureSize) -> Size:
-    """The size of this name, or of so many inches; refused where it is neither."""
+    """Return the size of this name, or of these inches; refuse anything else."""
     if isinstance(size, str):
         return SIZES[one_of("size", size, SIZES)]
     if not isinstance(size, Sequence) or len(size) != 2:
@@ -112,16 +112,16 @@ def rendered(
     dpi: int = 130,
     size: FigureSize = "screen",
 ) -> dict[str, bytes]:
-    """The chart as the bytes of files of these kinds.
+    """Return the chart as the bytes of files of these kinds.
 
     Parameters
     ----------
     chart
-        What is drawn.
+        The chart to draw.
     kinds
         ``"png"``, ``"svg"``, ``"pdf"``, and ``"pgf"`` for LaTeX.
     title
-        Above it.
+        Title above the chart.
     dpi
         Dots per inch of a PNG.
     size
@@ -136,7 +136,7 @@ def rendered(
 
 
 def _printed(figure: Figure, kind: str, dpi: int) -> bytes:
-    """The bytes of one file; `savefig` would draw everything twice, for a layout that is solved already."""
+    """Return the bytes of one file; `savefig` would draw everything twice, for a layout already solved."""
     from matplotlib.backend_bases import get_registered_canvas_class
 
     buffer = BytesIO()
@@ -149,7 +149,7 @@ def _printed(figure: Figure, kind: str, dpi: int) -> bytes:
 
 @contextmanager
 def styled(size: FigureSize = "screen", *, latex: bool = False) -> Iterator[None]:
-    """Matplotlib with our settings inside the block, and its own after it; `latex` where LaTeX must measure text."""
+    """Apply our matplotlib settings inside the block; `latex` if LaTeX must measure text."""
     need("matplotlib")
     import matplotlib
 
@@ -170,7 +170,7 @@ def styled(size: FigureSize = "screen", *, latex: bool = False) -> Iterator[None
 
 
 def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -> Figure:
-    """The chart as a matplotlib figure, with its legend below; call it inside `styled`."""
+    """Return the chart as a matplotlib figure, with its legend below; call it inside `styled`."""
 
     look, sheet = looks(chart.series), size_of(size)
     rows = [
@@ -207,7 +207,10 @@ def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -
 
 
 def draw_ribbon(what: Ribbon, title: str = "", size: FigureSize = "screen") -> Figure:
-    """The bands as a matplotlib figure, one below the other, with the arms' colours above; call it inside `styled`."""
+    """Return the bands as a matplotlib figure, one below the other, with the arms' colours above.
+
+    Call it inside `styled`.
+    """
     from matplotlib.patches import Patch
 
     look, sheet = list(looks(what.arms).items()), size_of(size)
@@ -250,7 +253,7 @@ def draw_panel(
     x_scale: str = "linear",
     line: float = 1.6,
 ) -> None:
-    """Draw the lines, bands and points of a panel on these axes, which may be anybody's.
+    """Draw the lines, bands and points of a panel on any axes.
 
     `scale` "log" takes a plain logarithmic axis; otherwise `threshold` is where a logarithmic scale begins, if at all.
     `line` is the width of lines in points.
@@ -274,7 +277,7 @@ def draw_panel(
 
 
 def _values(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> None:
-    """The upright axis."""
+    """Set up the vertical axis."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, SymmetricalLogLocator
 
     label, tops = panel.label, [float(np.max(line.y)) for line in panel.lines if line.y.size]
@@ -298,7 +301,7 @@ def _values(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> 
 
 
 def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
-    """The axis of x."""
+    """Set up the axis of x."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     if any(line.dated for line in panel.lines):
@@ -320,7 +323,7 @@ def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
 
 
 def _threshold(chart: LineChart, column: int) -> float | None:
-    """A power of ten below which no line of the column ends, or None where a linear axis is enough."""
+    """Return a power of ten below which no line of the column ends, or None if a linear axis suffices."""
     if not chart.logarithmic(column):
         return None
     panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]

@@ -1,4 +1,4 @@
-"""A matplotlib figure that a notebook shows as a picture, and that saves with our settings. Needs matplotlib."""
+"""A matplotlib figure that notebooks show as an image and that saves with our settings. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from matplotlib.figure import Figure
 from holdfast.report.drawing import styled
 
 PIXELS = 200
-"""Dots per inch in a notebook, which shows them at half their size: sharp on any screen."""
+"""Dots per inch in a notebook, shown at half size to be sharp on any screen."""
 
 
 class ShownFigure(Figure):
-    """A figure of matplotlib, with the settings it was drawn with whenever it is drawn again."""
+    """A matplotlib figure that keeps its settings whenever it is drawn again."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         FigureCanvasAgg(self)
 
     def savefig(self, *args: Any, **kwargs: Any) -> None:
-        """As matplotlib's."""
         with styled():
             super().savefig(*args, **kwargs)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        """What a notebook shows, and how large."""
+        """Return the image that a notebook shows, and its size."""
         buffer = BytesIO()
         self.savefig(buffer, format="png", dpi=PIXELS)
         width, height = (round(PIXELS / 2 * inches) for inches in self.get_size_inches())

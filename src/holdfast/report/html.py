@@ -41,7 +41,7 @@ class Html(str):
 
 
 def element(tag: str, *children: str, **attributes: str | int | None) -> Html:
-    """An element with its children. Attributes: ``class_`` for class, ``data_row`` for data-row; None leaves one out.
+    """Return an element with its children. Attributes: ``class_`` for class, ``data_row`` for data-row; None omits one.
 
     >>> element("p", "a < b", element("b", "c"), class_="note", data_row=1)
     '<p class="note" data-row="1">a &lt; b<b>c</b></p>'
@@ -57,17 +57,17 @@ def element(tag: str, *children: str, **attributes: str | int | None) -> Html:
 
 
 def joined(*children: str, between: str = "") -> Html:
-    """Children one after the other, escaped unless they are HTML."""
+    """Join children, escaped unless they are HTML."""
     return Html(between.join(child if isinstance(child, Html) else _kept_together(escape(child)) for child in children))
 
 
 def _kept_together(text: str) -> str:
-    """With spaces that do not break between a number and its per cent sign."""
+    """Put non-breaking spaces between a number and its per cent sign."""
     return re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
 
 
 def raised(text: str) -> Html:
-    """Text with its powers raised.
+    """Return text with its powers raised.
 
     >>> raised("at most T^{2/3} & K^{1/3}")
     'at most T<sup>2/3</sup> &amp; K<sup>1/3</sup>'
@@ -76,7 +76,7 @@ def raised(text: str) -> Html:
 
 
 def plain_powers(text: str) -> str:
-    """The same for a terminal, which raises nothing.
+    """Like `raised`, for a terminal without superscripts.
 
     >>> plain_powers("K^{1/3}(T/λ)^{2/3} and 10^{7.3}")
     'K^(1/3)·(T/λ)^(2/3) and 10^7.3'
@@ -91,7 +91,7 @@ def plain_powers(text: str) -> str:
 
 
 def anchor(text: str) -> str:
-    """A name that a link can lead to.
+    """Return a name for links to point at.
 
     >>> anchor("Stochastic losses, small gap")
     'stochastic-losses-small-gap'
@@ -103,23 +103,23 @@ SIGNS = {"good": "✓", "partial": "◐", "bad": "✗"}
 """The mark of each kind of outcome, distinguished by shape as well as by colour."""
 
 MOST_ROWS_TOGETHER = 20
-"""Rows of a table that is not divided between two sheets of paper."""
+"""Rows up to which a table is not split between printed pages."""
 
 _FINE = re.compile(r"(\d\.\d\d)\d+")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; numbers stand to the right."""
+    """A column of a table; numbers are right-aligned."""
 
     label: str
     numeric: bool = False
     minor: bool = False
-    """Left out where the screen is narrow."""
+    """True to omit it on narrow screens."""
 
     @property
     def classes(self) -> str | None:
-        """Of its cells."""
+        """CSS classes of its cells."""
         names = {"number": self.numeric, "minor": self.minor}
         return " ".join(name for name, has in names.items() if has) or None
 
@@ -136,39 +136,39 @@ class Bar:
 
 
 def paragraph(*words: str, class_: str | None = None) -> Html:
-    """A paragraph."""
+    """Return a paragraph."""
     return element("p", *words, class_=class_)
 
 
 def heading(words: str) -> Html:
-    """A small heading inside a section."""
+    """Return a small heading inside a section."""
     return element("h3", words)
 
 
 def mark(kind: str, words: str) -> Html:
-    """An outcome ("good", "partial" or "bad") with its sign and colour."""
+    """Return an outcome ("good", "partial" or "bad") with its sign and colour."""
     sign = element("span", SIGNS[kind], class_="sign", aria_hidden="true")
     return element("span", sign, words, class_="mark", data_mark=kind)
 
 
 def listed(items: Sequence[str], class_: str | None = None, *, numbered: bool = False) -> Html:
-    """A list."""
+    """Return a list."""
     return element("ol" if numbered else "ul", *(element("li", item) for item in items), class_=class_)
 
 
 def pairs(values: Mapping[str, str], class_: str = "pairs") -> Html:
-    """Names and what they stand for, side by side."""
+    """Return names and their meanings, side by side."""
     rows = (joined(element("dt", name), element("dd", value)) for name, value in values.items())
     return element("dl", *rows, class_=class_)
 
 
 def code(text: str) -> Html:
-    """A command or a program."""
+    """Return a command or a program."""
     return element("pre", element("code", text))
 
 
 def folded(summary: str, *contents: str, open_: bool = False, class_: str = "folded") -> Html:
-    """Contents behind a line to click on; printed in full."""
+    """Return contents behind a line to click on; printed in full."""
     return element("details", element("summary", summary), *contents, class_=class_, open="" if open_ else None)
 
 
@@ -180,7 +180,7 @@ def table(
     anchors: Sequence[str | None] = (),
     stacked: bool = False,
 ) -> Html:
-    """A table; the first cell of a row is its heading.
+    """Return a table; the first cell of a row is its heading.
 
     Too wide a table scrolls sideways under a hint that it does; a `stacked` one shows its rows as cards on a phone
     instead. `anchors` are the names of rows that links lead to.
@@ -196,7 +196,7 @@ def table(
 
 
 def _scrolling(contents: Html) -> Html:
-    """A box that scrolls sideways; the script shows the hint where it has to."""
+    """Return a box that scrolls sideways; the script shows the hint if it must."""
     hint = element("p", "scroll sideways for the rest →", class_="scroll-hint", hidden="")
     return joined(hint, element("div", contents, class_="box", tabindex=0, role="region", aria_label="table"))
 
@@ -205,7 +205,7 @@ def _scrolling(contents: Html) -> Html:
 
 
 def choice(words: str, names: Sequence[str]) -> Html:
-    """Buttons that choose which of the parts made by `chosen` are shown; nothing where there is one name.
+    """Return buttons that select which parts made by `chosen` are shown; nothing for a single name.
 
     Without scripts, and on paper, all parts are shown one after the other.
     """
@@ -216,7 +216,7 @@ def choice(words: str, names: Sequence[str]) -> Html:
 
 
 def _buttons(names: Sequence[str], pressed: str, attribute: str, **attributes: str) -> Html:
-    """Buttons of which one is pressed; the script finds them by an attribute, which has their names."""
+    """Return buttons of which one is pressed; the script finds them by an attribute with their names."""
     buttons = (
         element("button", name, type="button", **{attribute: name}, aria_pressed=str(name == pressed).lower())
         for name in names
@@ -225,7 +225,7 @@ def _buttons(names: Sequence[str], pressed: str, attribute: str, **attributes: s
 
 
 def chosen(parts: Mapping[str, Sequence[Html]], title: str = "{}") -> Html:
-    """Parts by name, of which the one chosen is shown; each has its name for a heading where there are several."""
+    """Return parts by name, of which the selected one is shown; several have their names as headings."""
     return joined(
         *(
             element(
@@ -244,9 +244,9 @@ def chosen(parts: Mapping[str, Sequence[Html]], title: str = "{}") -> Html:
 
 
 def bars(groups: Mapping[str, Sequence[Bar]], zero: str) -> Html:
-    """Numbers beside zero, in groups under a heading: to the left what is less, to the right what is more.
+    """Return numbers as bars beside zero, in groups under a heading: less to the left, more to the right.
 
-    Drawn without a script. `zero` says what zero is.
+    Drawn without a script. `zero` labels the zero line.
     """
     rows = [bar for group in groups.values() for bar in group]
     least = min(0.0, *(bar.low for bar in rows))
@@ -285,7 +285,7 @@ def bars(groups: Mapping[str, Sequence[Bar]], zero: str) -> Html:
 
 
 def line_chart(chart: LineChart, what: str, *, look: Mapping[str, Look] | None = None, live: str = "") -> Html:
-    """A chart of lines and points; `what` says what it shows.
+    """Return a chart of lines and points; `what` describes it.
 
     The script draws it and adds legend and scales. For paper, and where no script runs, there is a drawn twin; a
     `live` chart, whose numbers have this id and may change, has neither twin nor scales.
@@ -299,7 +299,7 @@ def line_chart(chart: LineChart, what: str, *, look: Mapping[str, Look] | None =
 
 
 def _drawn(chart: LineChart) -> str:
-    """The drawn twin as an address that holds all of it; a hundredth of a point is finer than any printer."""
+    """Return the drawn twin as a data URL; a hundredth of a point is finer than any printer."""
     svg = rendered(chart, ("svg",))["svg"].decode()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r' d="[^"]*"', lambda path: _FINE.sub(r"\1", path[0]).replace("\n", ""), svg)
@@ -328,7 +328,7 @@ def _json(data: object, **attributes: str | None) -> Html:
 
 
 def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
-    """The numbers of a chart for the script; lines that share their x share one list of it."""
+    """Return the numbers of a chart for the script; lines with the same x share one list of it."""
     series = {label: i for i, label in enumerate(look)}
     shared: dict[bytes, int] = {}
     lists: list[list[Any]] = []
@@ -383,14 +383,14 @@ def _list(values: np.ndarray) -> list[float | None]:
 
 
 def _short(value: float) -> float | None:
-    """Six digits, more than any screen shows; nothing for what is no number."""
+    """Return six digits, more than any screen shows; None for what is not finite."""
     if not math.isfinite(value):
         return None
     return value if isinstance(value, int) else float(f"{value:.6g}")
 
 
 def heat_map(heat: HeatMap) -> Html:
-    """A coloured table: it needs no script, can be read aloud, printed and scrolled."""
+    """Return a coloured table: it needs no script, and can be read aloud, printed and scrolled."""
     head = element(
         "tr", element("th", heat.corner, scope="col"), *(element("th", c, scope="col") for c in heat.columns)
     )
@@ -434,7 +434,7 @@ class Band:
 
 
 def ribbon(what: Ribbon) -> Html:
-    """Bands of colour over time, a band for each name."""
+    """Return bands of colour over time, one for each name."""
     look = list(looks(what.arms).items())
     rows = []
     for name in what.held:
@@ -450,7 +450,7 @@ def ribbon(what: Ribbon) -> Html:
 
 
 def bands(rows: Sequence[Band], length: float, ends: Sequence[str], *above: Html, **attributes: str) -> Html:
-    """Bands one below the other, with what stands at their ends; drawn as SVG, so that they need no script."""
+    """Return bands one below the other, with labels at their ends; drawn as SVG, so that they need no script."""
     drawn = (
         element("div", element("span", row.name, class_="name"), _band(row, length), class_="band") for row in rows
     )
@@ -477,13 +477,13 @@ def _band(row: Band, length: float) -> Html:
 
 
 def patch(look: Look) -> Html:
-    """A square of a series' colour."""
+    """Return a square of a series' colour."""
     colour = _coloured(look)
     return element("span", class_=" ".join(["patch", *colour.pop("class_", "").split()]), aria_hidden="true", **colour)
 
 
 def _coloured(look: Look) -> dict[str, str]:
-    """Colours of the palette by class, which strict pages allow; others by style."""
+    """Colour by a palette class, which strict pages allow; other colours by style."""
     pair = (look.light, look.dark)
     if pair in PALETTE:
         return {"class_": f"s{PALETTE.index(pair)}"}
@@ -491,7 +491,7 @@ def _coloured(look: Look) -> dict[str, str]:
 
 
 def palette_css() -> str:
-    """The style sheet of the palette: classes s0, s1, …"""
+    """Return the style sheet of the palette: classes s0, s1, …"""
     return "\n".join(f".s{i} {{ --on-light: {light}; --on-dark: {dark}; }}" for i, (light, dark) in enumerate(PALETTE))
 
 
@@ -503,9 +503,9 @@ def palette_css() -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a place in its navigation.
+    """A section of the page with an entry in its navigation.
 
-    `name` is what links lead to, by default made of the title; `above` a small line over the title.
+    `name` is the link target, by default made from the title; `above` a small line over the title.
     """
 
     title: str
@@ -515,26 +515,26 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """What links lead to."""
+        """Target of links."""
         return self.name or anchor(self.title)
 
 
 def write_page(
     path: str | Path, *, title: str, lead: str = "", opening: Sequence[Html] = (), sections: Sequence[Section] = ()
 ) -> Path:
-    """Write the page to `path`, whole or not at all, and return the path."""
+    """Write the page to `path`, atomically, and return the path."""
     return write_whole(path, page(title=title, lead=lead, opening=opening, sections=sections).encode())
 
 
 def page(*, title: str, lead: str = "", opening: Sequence[Html] = (), sections: Sequence[Section] = ()) -> str:
-    """The page as text: the lead under its title, the parts it opens with, then the sections.
+    """Return the page as text: the lead under its title, the opening parts, then the sections.
 
     Parameters
     ----------
     title
         Its heading.
     lead
-        The words under it; `Html` stands there as it is.
+        The text below it; `Html` is used as it is.
     opening
         Parts before the first section.
     sections
@@ -561,18 +561,18 @@ def _section(section: Section) -> Html:
 
 
 def asset(name: str) -> str:
-    """Text of a style sheet, script or frame of the pages."""
+    """Return the text of a style sheet, script or frame of the pages."""
     return files("holdfast.report").joinpath(name).read_text(encoding="utf-8")
 
 
-# What a notebook shows of a result, a player or a game: a small table, in the colours of the notebook.
+# Notebook views of a result, a player or a game: a small table, in the colours of the notebook.
 
 MOST_ROWS = 24
-"""Rows shown; of more, the first."""
+"""Most rows shown, from the first."""
 
 
 def view(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> Html:
-    """A table with words above and below it; the first column is words, the others are numbers.
+    """Return a table with text above and below it; the first column is text, the others are numbers.
 
     >>> view("two arms", ["arm", "rounds"], [["<a>", "3"]]).count("&lt;a&gt;")
     1
@@ -589,7 +589,7 @@ def view(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], notes
 
 
 def bar(share: float) -> Html:
-    """A probability as a number and a bar."""
+    """Return a probability as a number and a bar."""
     style = f"display:inline-block;height:0.7em;width:{80 * share:.0f}px;background:currentColor;opacity:0.45"
     return joined(
         f"{share:.3f} ", element("span", element("span", style=style), style="display:inline-block;width:80px")

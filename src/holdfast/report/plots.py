@@ -1,4 +1,4 @@
-"""A result drawn: on matplotlib's axes, as an image, or as an interactive page. `Result.plot` is this."""
+"""Plots of a result: on matplotlib's axes, as an image, or as an interactive page. Implements `Result.plot`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from holdfast.text import counted
 
 SCALES = ("auto", "linear", "log")
 MOST_ROWS = 40
-"""Combinations of a grid drawn one below the other."""
+"""Most grid combinations drawn one below the other."""
 
 
 def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str = "auto", band: str = "sd") -> LineChart:
-    """The chart of a result: a column of panels per measure, a row per combination of its grid."""
+    """Return the chart of a result: a column of panels per measure, a row per combination of its grid."""
     named = [measures] if isinstance(measures, str) else list(measures)
     if not named:
         raise InvalidParameter("measures", f"must be some of {', '.join(map(repr, MEASURES))}", measures)
@@ -61,7 +61,7 @@ def plot_result(
     axes: Any = None,
     title: str = "",
 ) -> Any:
-    """As `Result.plot`: a figure; or `axes`, drawn on; or the file that `path` names, written."""
+    """Implement `Result.plot`: return a figure, or draw on `axes`, or write the file named by `path`."""
     chart = chart_of(result, measures, scale, band)
     size_of(size)
     if axes is not None:
@@ -82,7 +82,7 @@ def plot_result(
 
 
 def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
-    """On one pair of axes for each panel, in the order of the rows."""
+    """Draw on one pair of axes per panel, in the order of the rows."""
     need("matplotlib")
     given = list(np.ravel(np.asarray(axes, dtype=object)))
     panels = [panel for row in chart.rows for panel in row.panels]

@@ -1,4 +1,4 @@
-"""Who may do what: tokens, rates, and requests that another site made a browser send."""
+"""Access control: tokens, rate limits, and cross-site requests."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from holdfast.service.problems import Refused
 #
 #     hf_3f2a9c01_5mYB…       id, secret
 #
-# A token's secret has 256 random bits, so that one round of SHA-256 is enough. The file is looked at
-# ten times a second: a token that is revoked stops working then.
+# A token's secret has 256 random bits, so that one round of SHA-256 is enough. The file is checked
+# ten times a second, so a revoked token stops working soon.
 
 LOOK = 0.1
-"""Seconds for which the file is taken to be as it was."""
+"""Seconds for which the token file is cached."""
 
 ROLES = ("read", "decide", "admin")
-"""Each may do all that those before it may."""
+"""Roles, each including those before it."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """What is kept of a token, and stands for the client that shows it."""
+    """A stored token, which identifies the client that presents it."""
 
     id: str
     hash: str
     role: str
     games: tuple[str, ...]
-    """Those it is for; none: all."""
+    """Games it is for; empty means all."""
     created: float
     note: str = ""
 
     def allows(self, role: str) -> bool:
-        """Whether its role includes `role`."""
+        """Return True if its role includes `role`."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
     def sees(self, game: str) -> bool:
-        """Whether it is for a game."""
+        """Return True if it is for this game."""
         return not self.games or game in self.games
 
 
@@ -77,7 +77,7 @@ class TokenFile:
         self._known: dict[str, Token] = {}
 
     def known(self) -> dict[str, Token]:
-        """All tokens by id."""
+        """Return all tokens by id."""
         self._looked = time.monotonic()
         try:
             found = self.path.stat()
@@ -86,7 +86,7 @@ class TokenFile:
             return self._known
         version = found.st_mtime_ns, found.st_ino
         if version != self._read:
-            self._read, self._known = None, {}  # where it cannot be read, nobody is known
+            self._read, self._known = None, {}  # if it cannot be read, no client is known
             try:
                 rows = json.loads(self.path.read_bytes())
                 self._known = {row["id"]: Token(**{**row, "games": tuple(row["games"])}) for row in rows}
@@ -98,7 +98,7 @@ class TokenFile:
         return self._known
 
     def find(self, written: str) -> Token | None:
-        """The token that somebody shows, if it is one."""
+        """Return the token that a client presents, if valid."""
         _, _, rest = written.partition("hf_")
         id, _, secret = rest.partition("_")
         known = self._known
@@ -109,7 +109,7 @@ class TokenFile:
         return token if token is not None and same and secret else None
 
     def make(self, role: str, games: list[str] | None = None, note: str = "") -> str:
-        """A new token; what is returned cannot be shown again."""
+        """Make a token and return it; it cannot be shown again."""
         one_of("role", role, ROLES)
         named = tuple(checked_name("game", game) for game in games or ())
         id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
@@ -118,7 +118,7 @@ class TokenFile:
         return f"hf_{id}_{secret}"
 
     def revoke(self, id: str) -> None:
-        """Make a token worthless."""
+        """Revoke a token."""
         with self._changing() as tokens:
             if id not in tokens:
                 raise InvalidParameter("id", "must be the id of a token, as `holdfast token list` shows it", id)
@@ -126,7 +126,7 @@ class TokenFile:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Token]]:
-        """The tokens, which nobody else changes meanwhile; written when they are changed."""
+        """Yield the tokens, locked against other writers, and write them if they changed."""
         with FileLock(f"{self.path}.lock", timeout=10):
             tokens = dict(self.known())
             yield tokens
@@ -145,9 +145,9 @@ MOST_CLIENTS = 10_000
 """Clients whose rates are remembered."""
 
 NOBODY = Token("", "", "", (), 0.0)
-"""Who comes where no token is asked for."""
+"""Client of an operation that needs no token."""
 ANYBODY = replace(NOBODY, role="admin")
-"""Who comes where there are no tokens."""
+"""Client of a server without tokens."""
 
 
 class Access:
@@ -158,7 +158,7 @@ class Access:
         self._spent: dict[str, tuple[float, float]] = {}
 
     def admit(self, request: Request, role: str | None, game: str | None) -> Token:
-        """The client, if it may do what needs this role, with this game."""
+        """Return the client if it has this role and may use this game."""
         self._check_origin(request)
         if role is None:
             return NOBODY
@@ -172,7 +172,7 @@ class Access:
         return client
 
     def knows(self, client: Token) -> bool:
-        """Whether the token of a client that was admitted is still valid."""
+        """Return True if the token of an admitted client is still valid."""
         if self.tokens is None:
             return True
         with contextlib.suppress(HoldfastError):
@@ -193,14 +193,14 @@ class Access:
         return token
 
     def find(self, written: str) -> Token | None:
-        """The token that somebody shows; refused where the file cannot be read."""
+        """Return the token that a client presents; refuse it if the file cannot be read."""
         try:
             return None if self.tokens is None else self.tokens.find(written)
         except HoldfastError as error:
             raise Refused(503, "tokens cannot be checked; the server's log says why") from error
 
     def _check_origin(self, request: Request) -> None:
-        """Refuse what another site made a browser send, and names that were pointed at this machine."""
+        """Refuse cross-site requests, and host names that were pointed at this machine."""
         headers = request.headers
         host = headers.get("host", "")
         bare = not host and request.scope["http_version"] == "1.0" and "x-forwarded-for" not in headers
@@ -215,7 +215,7 @@ class Access:
             raise Refused(403, "requests that change something must come from this server's own pages or from no page")
 
     def _spend(self, who: str) -> None:
-        """One request of a client that has `rate` a second, and as many at once."""
+        """Count one request of a client limited to `rate` a second, with bursts as large."""
         now = time.monotonic()
         left, then = self._spent.get(who, (self.rate, now))
         left = min(left + (now - then) * self.rate, max(self.rate, 1.0))

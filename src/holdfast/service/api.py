@@ -1,4 +1,4 @@
-"""The operations under /v1: each a handler, with what it takes and gives. The OpenAPI document is made from this."""
+"""The operations under /v1: handlers with their request and answer types. The OpenAPI document is made from this."""
 
 from __future__ import annotations
 
@@ -72,18 +72,18 @@ if TYPE_CHECKING:
     from holdfast.service.app import Service
 
 PAGE = 100
-"""Games, and blocks, in one answer unless another number is asked for."""
+"""Default number of games or blocks in one answer."""
 MOST_ON_PAGE = 1000
 IN_PAGES = (("cursor", "integer", False), ("limit", "integer", False))
-"""What is asked for of blocks and changes: so many, after a number."""
+"""Query of blocks and changes: a limit, and a cursor."""
 DID = {"pause": "paused", "resume": "resumed", "pin": "pinned", "unpin": "unpinned", "change": "changed"}
-"""What the audit log says of a change."""
+"""Words of the audit log for a change."""
 EVENT_SECONDS, HEARTBEAT = 1.0, 15.0
-"""How often a game is looked at for its events; how often something is sent though nothing happened."""
+"""Seconds between checks for a game's events, and between heartbeats."""
 
 
 def _settings(body: GameSettings) -> dict[str, Any]:
-    """Settings of a game as the library takes them."""
+    """Return a game's settings as the library takes them."""
     patience, scale, life = body.patience, body.scale, body.key_life
     return {
         "patience": written_patience(patience) if isinstance(patience, str) else patience,
@@ -97,7 +97,7 @@ def _settings(body: GameSettings) -> dict[str, Any]:
 
 
 def scale_from(content: Any) -> Scale:
-    """The scale that a request describes: its measures by name, or as `Scale.settings` gives it."""
+    """Return the scale described by a request: its measures by name, or as in `Scale.settings`."""
     if not isinstance(content, dict):
         raise InvalidParameter("scale", 'must be ranges by name, such as {"latency": [0.2, 8.0]}', content)
     measures = content.get("measures")
@@ -112,7 +112,7 @@ def scale_from(content: Any) -> Scale:
 
 
 def policy_from(body: NewGame, allow: Sequence[str]) -> Policy:
-    """The policy that a request describes; besides Holdfast's own, those that the server allows can be named."""
+    """Return the policy described by a request: Holdfast's own, or one that the server allows."""
     given = {"arms": body.arms, "switching_cost": body.switching_cost, "units": body.units}
     settings = {name: value for name, value in given.items() if value is not None}
     if isinstance(settings.get("units"), list):
@@ -169,7 +169,7 @@ async def patch_game(service: Service, request: Request, client: Token) -> Respo
 
 
 async def change_game(service: Service, client: Token, name: str, body: Changes) -> None:
-    """Change settings, and write down who did."""
+    """Change settings, and record who did."""
     reason = None if body.reason is None else checked_name("reason", body.reason)[:170]
     signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None])) or None
     kinds = {kind: getattr(body, kind) for kind in ("pause", "resume", "pin", "unpin")}
@@ -220,7 +220,7 @@ async def delete_game(service: Service, request: Request, client: Token) -> Resp
 
 
 def _decided(view: View, given: list[Decision], key: str | None) -> Decided:
-    """Decisions, and how things stand after them: looked up in their transaction, so that the two agree."""
+    """Return decisions and the hold after them, read in their transaction so that the two agree."""
     head, setup, last = view.head, view.setup, given[-1]
     if key is not None and (block := view.block(last.block)).key is not None:  # else it is pinned
         return Decided(_shown(given), 0, why_conversation(setup, block, last.arm))
@@ -298,7 +298,7 @@ async def post_losses(service: Service, request: Request, client: Token) -> Resp
 
 
 def _outcome(given: dict[str, Any]) -> Any:
-    """A loss by itself, as most are, or what was measured."""
+    """Return a plain loss, as most are, or measurements."""
     return given["loss"] if given.keys() == {"loss"} else given
 
 
@@ -309,7 +309,7 @@ def _verdict(found: Any) -> Verdict:
 
 
 def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
-    """Values by arm as the library takes them: JSON has the numbers of arms without names as text."""
+    """Return values by arm as the library takes them: JSON has the numbers of unnamed arms as text."""
     if not isinstance(given, dict) or router.policy.arms is not None:
         return given
     if inner is not None:
@@ -348,7 +348,7 @@ async def settle(service: Service, request: Request, client: Token) -> Response:
     return answer(Settled(await service.games.use(request.path_params["name"], Router.settle)))
 
 
-# ---- looking
+# ---- reading
 
 
 @operation("GET", "/v1/games/{name}/hold", "read", gives=Hold)
@@ -387,7 +387,7 @@ async def compare(service: Service, request: Request, client: Token) -> Response
 
 
 async def compared(service: Service, name: str, confidence: Any) -> Comparison:
-    """What the policy saves next to the rule held back."""
+    """Return what the policy saves against the operator's rule."""
 
     saving = await service.games.use(name, lambda router: router.history.compare(confidence))
     return Comparison(**saving.to_json())
@@ -400,7 +400,7 @@ async def get_changes(service: Service, request: Request, client: Token) -> Resp
 
 
 async def changes_on_page(service: Service, request: Request) -> ChangeList:
-    """The changes that a request asks for."""
+    """Return the changes that a request asks for."""
     cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
     def read(transaction: Transaction, setup: Setup) -> ChangeList:
@@ -486,7 +486,7 @@ async def replay(service: Service, request: Request, client: Token) -> Response:
 
 
 async def replayed(service: Service, name: str, switching_cost: float) -> dict[str, Any]:
-    """What was paid, and what holding each arm would have cost."""
+    """Return the cost paid, and the estimated cost of holding each arm."""
 
     def read(router: Router) -> dict[str, Any]:
         from holdfast.replays.logged import evaluate_log

@@ -1,4 +1,4 @@
-"""The application: operations and pages behind one door, which checks who comes, measures, and answers errors."""
+"""The application: operations and pages behind one door, which admits clients, measures, and answers errors."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ LOG = logging.getLogger("holdfast.service")
 AUDIT = logging.getLogger("holdfast.audit")
 
 LOOK_AGAIN = 600.0
-"""Seconds after which a game that stands still is looked at again for the list."""
+"""Seconds after which an unchanged game is read again for the list."""
 MOST_LINES = 10_000
-"""Games whose line in the list is kept."""
+"""Games whose line in the list is cached."""
 MOST_COURSES = 200
-"""Games whose course is kept for their pages."""
+"""Games whose timeline is cached for their pages."""
 REFUSED_FOR = 3600.0
-"""Seconds for which losses that were refused are shown."""
+"""Seconds for which refused losses are shown."""
 
 POLICY = "; ".join(
     (
@@ -77,18 +77,18 @@ HEADERS = [
 
 @dataclass(frozen=True)
 class Limits:
-    """What one client may take."""
+    """Limits on one client."""
 
     body: int = 1 << 20
     """Bytes of a request's body."""
     body_seconds: float = 10.0
-    """To send it in."""
+    """Seconds to send the body."""
     rate: float = 0.0
-    """Requests a second of one token, or of one address where there are no tokens; 0: no limit."""
+    """Requests a second per token, or per address without tokens; 0: unlimited."""
 
 
 class Service:
-    """What handlers share."""
+    """State shared by handlers."""
 
     def __init__(
         self,
@@ -112,12 +112,12 @@ class Service:
         self._complained = -math.inf
 
     def stop(self) -> None:
-        """Streams end, and nothing waits for a store that is away."""
+        """End all streams, and stop waiting for an unreachable store."""
         self.stopping = True
         self.games.hurry()
 
     async def body(self, request: Request) -> bytes:
-        """The body of a request, within its limits."""
+        """Read the body of a request, within its limits."""
         most, data = self.limits.body, b""
         length = request.headers.get("content-length", "0")
         if length == "0" and "transfer-encoding" not in request.headers:
@@ -135,7 +135,7 @@ class Service:
         return data
 
     async def line(self, name: str) -> GameLine:
-        """A game in the list; one that cannot be read is shown with the reason."""
+        """Return a game's line in the list; one that cannot be read is shown with the reason."""
         try:
             return self._with_refused(await self.games.look(name, self._line))
         except HoldfastError as error:
@@ -144,7 +144,7 @@ class Service:
             return GameLine(name, warnings=[words_of(error)])
 
     def _line(self, transaction: Transaction, setup: Setup) -> GameLine:
-        """As it was, where nothing has changed since, but for warnings that time brings."""
+        """Return the cached line if nothing changed since, but for warnings that depend on time."""
         now = self.clock()
         name, version = setup.game.name, (setup.game.uid, transaction.head.revision, int(now // LOOK_AGAIN))
         known = self._lines.get(name)
@@ -155,18 +155,18 @@ class Service:
         return known[1]
 
     async def see(self, name: str, view: Callable[[Transaction, Setup, float], T]) -> T:
-        """A view of a game as it is now."""
+        """Return a view of a game as it is now."""
         return await self.games.look(name, partial(view, now=self.clock()))  # type: ignore[call-arg]
 
     def dashboard(self, transaction: Transaction, setup: Setup, now: float) -> views.Board:
-        """What the page of a game shows."""
+        """Return the contents of a game's page."""
         if len(self._courses) > MOST_COURSES:
             self._courses.clear()
         course = self._courses.setdefault(setup.game.uid, Course())
         return views.dashboard(course, transaction, setup, now)
 
     def refused_loss(self, name: str, error: HoldfastError) -> None:
-        """A loss was refused: an operator may want to know."""
+        """Remember a refused loss, for operators to see."""
         at, count, _ = self._refused.get(name, (0.0, 0, ""))
         now = time.monotonic()
         if len(self._refused) > 1000:
@@ -181,7 +181,7 @@ class Service:
         return msgspec.structs.replace(line, warnings=[*line.warnings, words])
 
     async def standing(self, name: str) -> dict[str, Any]:
-        """Where a game stands; many who watch it make one read a second."""
+        """Return a game's status. Any number of watchers cause one read a second."""
         now = time.monotonic()
         at, read = self._standing.get(name, (-math.inf, None))
         if read is None or (read.done() and (now - at > 0.9 or read.exception())):
@@ -189,16 +189,16 @@ class Service:
                 self._standing.clear()
             read = asyncio.create_task(self.see(name, views.standing))
             self._standing[name] = now, read
-        return await asyncio.shield(read)  # one who goes away does not end it for the others
+        return await asyncio.shield(read)  # a client that disconnects does not end it for the others
 
     def complain(self, error: HoldfastError) -> None:
-        """Log why requests cannot be answered; once a second, however many they are."""
+        """Log why requests cannot be answered, at most once a second."""
         if time.monotonic() - self._complained > 1.0:
             self._complained = time.monotonic()
             LOG.error("%s", error.__cause__ if isinstance(error, Refused) and error.__cause__ else error)
 
     def audit(self, client: Token, what: str, game: str, reason: str | None = None) -> None:
-        """Write down who changed what."""
+        """Record who changed what."""
         AUDIT.info(json.dumps({"at": time.time(), "token": client.id, "did": what, "game": game, "reason": reason}))
 
 
@@ -209,7 +209,6 @@ class Door:
         self._service, self._operation = service, operation
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         request, begun = Request(scope, receive), time.perf_counter()
         service, operation, client = self._service, self._operation, None
         try:
@@ -238,7 +237,7 @@ class Door:
 
 
 def _decoded(text: str) -> str:
-    """A part of the path; routes see it encoded, so that names may have slashes."""
+    """Decode a part of the path; routes see it encoded, so that names may have slashes."""
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:
@@ -246,13 +245,12 @@ def _decoded(text: str) -> str:
 
 
 class RawPaths:
-    """Routes see the path as it was sent, percent-encoded, so that names may have slashes; without a proxy's part."""
+    """Gives routes the percent-encoded path, so that names may have slashes, without a proxy's prefix."""
 
     def __init__(self, app: ASGIApp, root: str) -> None:
         self._app, self._root = app, root
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] == "http":
             raw = scope.get("raw_path") or scope["path"].encode()
             path = raw.partition(b"?")[0].decode("latin-1")
@@ -272,7 +270,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
 
 
 def _call_on_signals(stop: Callable[[], None]) -> None:
-    """Call `stop` at once when the process is to end: the server waits for streams, which end only then."""
+    """Call `stop` at once on a signal to end: the server waits for streams, which end only then."""
     if threading.current_thread() is not threading.main_thread():
         return
     loop = asyncio.get_running_loop()
@@ -296,20 +294,20 @@ def make_app(
     root: str = "",
     allow: Sequence[str] = (),
 ) -> ASGIApp:
-    """The service of a store, as an ASGI application.
+    """Return the service of a store as an ASGI application.
 
     Parameters
     ----------
     url
         The store: ``sqlite:///file`` or ``postgresql://…``.
     tokens
-        Who may do what. Without them everybody may do everything, at a loopback address.
+        The tokens. Without them everyone may do everything, at a loopback address.
     limits
-        What one client may take.
+        Limits on one client.
     clock
         Seconds since 1970.
     root
-        The path under which a proxy has it, such as ``/holdfast``.
+        The path prefix at a proxy, such as ``/holdfast``.
     allow
         User-defined policies that games may have: ``"module:Class"``, or ``"module"`` for all of a module.
     """

@@ -1,4 +1,4 @@
-"""The games of a store, as a server uses them: opened once, written in groups, read in threads."""
+"""The games of a store as a server uses them: opened once, written in groups, read in threads."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from holdfast.service.problems import Refused
 T = TypeVar("T")
 
 MOST_WAITING = 10_000
-"""Calls on one game that may wait."""
+"""Most calls that may wait on one game."""
 
 READERS, WRITERS = 4, 8
-"""Threads."""
+"""Numbers of threads."""
 
 QUIET_TURNS = 4
-"""Turns of the event loop without a call after which none is on its way: from the socket to here takes three."""
+"""Turns of the event loop without a call that end a group: socket to here takes three."""
 
 
 class Game:
-    """One game. Calls that come at the same time are written together, and answered in one turn of the event loop."""
+    """One game. Concurrent calls are written together and answered in one turn of the event loop."""
 
     def __init__(self, router: Router, games: Games) -> None:
         self.router, self._executor, self._writers = router, router.executor, games.writers
@@ -40,7 +40,7 @@ class Game:
         self._busy = False
 
     async def make(self, request: Request, look: Look | None = None) -> Any:
-        """Return the answer to a request, when it is in the store."""
+        """Return the answer to a request, once it is stored."""
         if self.waiting >= MOST_WAITING:
             raise Refused(503, f"{MOST_WAITING} calls on this game are waiting; nothing was changed")
         loop = asyncio.get_running_loop()
@@ -52,10 +52,10 @@ class Game:
         return await answered
 
     def _gather(self, before: int = 0, quiet: int = 0) -> None:
-        """Write when no further call has come for some turns of the event loop.
+        """Write once no further call has come for some turns of the event loop.
 
-        Reading requests and writing a group at the same time is slower than one after the other: the two threads would
-        hand Python's lock to each other all the time.
+        Reading requests while writing a group is slower than doing one after the other: the two threads would
+        constantly hand over Python's lock.
         """
         loop, now = asyncio.get_running_loop(), self.waiting
         quiet = quiet + 1 if now == before else 0
@@ -82,7 +82,7 @@ class Game:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait."""
+        """Number of waiting calls."""
         return self._executor.waiting
 
 
@@ -106,22 +106,22 @@ class Games:
         self._writable = 0.0
 
     async def thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        """What `work` returns, without keeping the event loop waiting."""
+        """Return what `work` returns, without blocking the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, work, *arguments)
 
     async def names(self) -> list[str]:
-        """All names, sorted. Games that others have deleted are forgotten."""
+        """Return all names, sorted. Drop games that other processes have deleted."""
         found = await self.thread(self.store.names)
         for name in [name for name in self.opened.keys() - set(found) if not self.opened[name].waiting]:
             self.forget(name)
         return found
 
     def begin(self, name: str, policy: Policy | None = None, **options: Any) -> Router:
-        """A game, begun if there is none."""
+        """Return a game, begun if there is none."""
         return open_game(self.store, name, policy, clock=self._clock, allow=self.allow, **options)
 
     async def game(self, name: str) -> Game:
-        """A game that is there."""
+        """Return an existing game."""
         found = self.opened.get(name)
         if found is None:
             router = await self.thread(self.begin, name)
@@ -129,11 +129,11 @@ class Games:
         return found
 
     def forget(self, name: str) -> None:
-        """Open it anew next time."""
+        """Drop a game, so that it is reopened next time."""
         self.opened.pop(name, None)
 
     async def with_game(self, name: str, work: Callable[[Game], Any]) -> Any:
-        """What `work` gives for a game; again, once, where the game was deleted and made anew in between."""
+        """Return what `work` returns for a game. Retry once if the game was deleted and recreated in between."""
         try:
             return await work(await self.game(name))
         except BadStore:
@@ -141,26 +141,26 @@ class Games:
             return await work(await self.game(name))
 
     async def use(self, name: str, work: Callable[[Router], T]) -> T:
-        """What `work` returns of the router of a game, in a thread."""
+        """Return what `work` returns for a game's router, in a thread."""
         found: T = await self.with_game(name, lambda game: self.thread(work, game.router))
         return found
 
     async def look(self, name: str, look: Callable[[Transaction, Setup], T]) -> T:
-        """What `look` finds in a game as it is at one moment."""
+        """Return what `look` finds in a game, as of one moment."""
         return await self.use(name, lambda router: router.executor.read(look))
 
     async def check_writing(self) -> None:
-        """An error where the store cannot be written; asked often, it is tried once a second."""
+        """Raise an error if the store cannot be written, trying at most once a second."""
         if time.monotonic() - self._writable > 1.0:
             await asyncio.get_running_loop().run_in_executor(self._checker, self.store.check_writing)
             self._writable = time.monotonic()
 
     def hurry(self) -> None:
-        """The server stops: calls that wait for a store that is away are answered now."""
+        """Answer calls that wait for an unreachable store, as the server stops."""
         self.store.patient = False
 
     def close(self) -> None:
-        """Finish what was begun, and close the store."""
+        """Finish calls in progress, and close the store."""
         self.writers.shutdown()
         self._readers.shutdown()
         self._checker.shutdown()
@@ -169,7 +169,7 @@ class Games:
 
 
 def only_seen(error: HoldfastError, sees: Callable[[str], bool]) -> HoldfastError:
-    """The error without names of games that a client may not see."""
+    """Return the error without names of games that a client may not see."""
     if isinstance(error, UnknownGame):
         return UnknownGame(error.name, [name for name in error.known if sees(name)])
     return error

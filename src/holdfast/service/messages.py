@@ -1,6 +1,6 @@
-"""What requests and answers carry: bodies as msgspec reads and writes them, from which the OpenAPI document is made.
+"""Bodies of requests and answers as msgspec reads and writes them, the source of the OpenAPI document.
 
-Values that the library checks by itself are taken as they come (`Number`, `Whole`, `Text`), so that a wrong one is
+Values that the library checks itself are accepted unchecked (`Number`, `Whole`, `Text`), so that a wrong one is
 refused in the library's words.
 """
 
@@ -33,15 +33,15 @@ ScaleIn = Annotated[
 KeyLife = Annotated[Any, Meta(description="How long a conversation may be idle: 30s, 10m, 2h, 1d.")]
 
 MOST_LOSSES = 10_000
-"""Losses in one batch."""
+"""Most losses in one batch."""
 
 
 TYPES = {"arm": ["string", "integer"], "any": None}
-"""What JSON calls a kind of field, where that has another name."""
+"""JSON names of kinds of fields, where they differ."""
 
 
 def body_of_request(request: type[Any]) -> type[Struct]:
-    """Make the body of a request: a field for each of its fields, with its help, taken as it comes."""
+    """Return the body type of a request: each of its fields with its help, unchecked."""
     made = []
     for name, (one, kind) in options_of(request).items():
         found = TYPES.get(kind, kind)
@@ -116,17 +116,17 @@ class GameView(Struct):
     label: str
     arms: list[Arm]
     names: list[Arm]
-    """All arms there ever were; those that are not in `arms` are retired."""
+    """All arms that ever existed; those not in `arms` are retired."""
     patience: int | str
     missing: str | float
     remember: int
     scale: dict[str, Any] | None
     key_life: float
-    """Seconds."""
+    """Idle time of a conversation in seconds."""
     learn_after: int | None
     holdback: float
     waits_for_losses: bool
-    """Whether the next block begins only when all losses of the last are in."""
+    """True if a block begins only when all losses of the last are in."""
     created: float
     revision: int
     rounds: int
@@ -134,11 +134,11 @@ class GameView(Struct):
     arm: Arm | None
     hold: int
     probabilities: list[float] | None
-    """None where they depend on what is announced with the next block."""
+    """Distribution; None if it depends on what is announced with the next block."""
     paused: list[Paused]
     pinned: Arm | None
     certificate: float | None
-    """Of a policy that sees all losses: what it has cost more than the best of its experts, at most."""
+    """Bound on the excess cost over the best expert, under full information."""
 
 
 class GameLine(Struct):
@@ -148,17 +148,17 @@ class GameLine(Struct):
     label: str = ""
     arm: Arm | None = None
     conversations: int = 0
-    """Those that go on, each with an arm of its own."""
+    """Open conversations, each with an arm of its own."""
     since: float | None = None
-    """Or earlier, where each of the last 50 blocks had this arm."""
+    """Start of the current arm; or earlier, if the last 50 blocks all had it."""
     rounds: int | None = None
-    """This and the other numbers are null where the game cannot be read; `warnings` say why."""
+    """Rounds. All numbers are null if the game cannot be read; `warnings` say why."""
     switches: int | None = None
     out: int | None = None
     missing: int | None = None
     cost: float | None = None
     today: float | None = None
-    """Of `cost`, that of the blocks begun since midnight UTC; null where they are too many to add up."""
+    """Part of `cost` since midnight UTC; null if there are too many blocks."""
     last_loss: float | None = None
     warnings: list[str] = []
 
@@ -185,7 +185,7 @@ class Decided(Struct):
 
     decisions: list[DecisionView]
     hold: int
-    """Rounds for which the arm is certain to stay; 0 for a conversation, which stays until it ends."""
+    """Rounds for which the arm is certain; 0 for a conversation, which keeps it."""
     why: str
 
 
@@ -258,7 +258,7 @@ class Hold(Struct):
     block: int
     probability: float | None
     conversations: int
-    """Those that go on, each with an arm of its own."""
+    """Open conversations, each with an arm of its own."""
     why: str
 
 
@@ -267,11 +267,11 @@ class BlockView(Struct):
 
     number: int
     key: str | None
-    """Of the conversation that it is."""
+    """Key of its conversation."""
     arm: Arm
     rounds: int
     probability: float
-    """With which the arm was drawn."""
+    """Probability with which the arm was drawn."""
     began: float
     bound: float | None
     told: int
@@ -279,11 +279,11 @@ class BlockView(Struct):
     due: float | None
     settled: float | None
     losses: list[float]
-    """Numbers that add up to the losses reported in time, exactly."""
+    """Numbers that add up exactly to the losses reported in time."""
     stand_in: float | None
-    """What counted for each loss that did not come in time."""
+    """Substitute for each loss that did not come in time."""
     forced: int
-    """1 when an operator chose the arm: it is not learnt from."""
+    """1 if an operator chose the arm: it is not learnt from."""
 
 
 class BlockList(Struct):

@@ -1,4 +1,4 @@
-"""What Prometheus reads at /metrics: requests and commits of this server, and where each game stands."""
+"""Metrics for Prometheus at /metrics: requests and commits of this server, and the status of each game."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from holdfast.service.messages import GameLine
 
 LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Where the processes of one server add up their counts."""
+"""Folder in which the processes of one server add up their counts."""
 
 
 class Metrics:
-    """Counts of one server."""
-
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._requests = Histogram(
@@ -35,16 +33,16 @@ class Metrics:
         )
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """One request is answered."""
+        """Count an answered request."""
         self._requests.labels(method, route, str(status)).observe(seconds)
 
     def commit(self, calls: int) -> None:
-        """One transaction was begun with so many calls."""
+        """Count a transaction and its calls."""
         self._commits.inc()
         self._calls.inc(calls)
 
     def text(self, games: Iterable[GameLine], now: float) -> bytes:
-        """All of it, in Prometheus' format."""
+        """Return all metrics in Prometheus' format."""
         own = self.registry
         if FOLDER in os.environ:
             own = CollectorRegistry()
@@ -55,13 +53,13 @@ class Metrics:
 
 
 class _Standing:
-    """Where games stand, as the store says."""
+    """Collects the status of games from the store."""
 
     def __init__(self, games: list[GameLine], now: float) -> None:
         self._games, self._now = games, now
 
     def collect(self) -> Iterator[Metric]:
-        """One gauge for each thing that is known of a game."""
+        """Yield one gauge for each figure of a game."""
         for name, what in (
             ("rounds", "Rounds handed out."),
             ("switches", "Changes of arm."),

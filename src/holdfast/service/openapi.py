@@ -18,7 +18,7 @@ REF = "#/components/schemas/{name}"
 
 @cache
 def document(root: str = "") -> dict[str, Any]:
-    """The document of a server under this path."""
+    """Return the document of a server under this path."""
     kinds = [Problem, *(kind for one in OPERATIONS for kind in (one.body, one.gives) if _named(kind))]
     _, schemas = msgspec.json.schema_components(dict.fromkeys(kinds), ref_template=REF)
     paths: dict[str, dict[str, Any]] = {}
@@ -81,5 +81,5 @@ def _answer(kind: Any) -> dict[str, Any]:
 
 
 def _named(kind: Any) -> bool:
-    """Whether it is a class of ours, which the document has under its name."""
+    """Return True for a class of ours, which the document has under its name."""
     return isinstance(kind, type) and hasattr(kind, "__annotations__")

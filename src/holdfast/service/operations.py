@@ -29,29 +29,29 @@ JSON = msgspec.json.Encoder()
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation: where it is, who may use it, what it takes and gives. The docstring of its handler sums it up."""
+    """One operation: its path, who may use it, its request and answer. Its handler's docstring is its summary."""
 
     method: str
     path: str
     handler: Handler
     role: str | None
-    """What a token must allow; None: anybody may use it."""
+    """Role that a token must have; None: no token needed."""
     body: type | None = None
     gives: Any = None
-    """A type that JSON carries, media types, or None."""
+    """JSON type of the answer, media types, or None."""
     statuses: tuple[int, ...] = (200,)
     query: tuple[tuple[str, str, bool], ...] = ()
-    """Name, type in JSON, whether it must be given."""
+    """Name, JSON type, and whether it is required."""
     headers: tuple[str, ...] = ()
     page: bool = False
-    """Whether people read it: its errors are pages too."""
+    """True for pages, whose errors are pages too."""
 
 
 OPERATIONS: list[Operation] = []
 
 
 def operation(method: str, path: str, role: str | None, **more: Any) -> Callable[[Handler], Handler]:
-    """Make a handler known."""
+    """Register a handler."""
 
     def add(handler: Handler) -> Handler:
         OPERATIONS.append(Operation(method, path, handler, role, **more))
@@ -69,7 +69,7 @@ def _decoder(kind: type) -> msgspec.json.Decoder[Any]:
 
 
 async def body_of(service: Service, request: Request, kind: type, *, may_be_empty: bool = False) -> Any:
-    """The body of a request, read within its limits."""
+    """Read the body of a request, within its limits."""
     data = await service.body(request)
     if not data and may_be_empty:
         return kind()
@@ -85,7 +85,7 @@ async def body_of(service: Service, request: Request, kind: type, *, may_be_empt
 
 
 def known_fields(kind: Any, error: str) -> str:
-    """The fields that there are, where msgspec complains of another one; inside a field, where it is there."""
+    """Return the known fields when msgspec rejects another, with the path of a nested one."""
     found = re.search(r"unknown field `(.*?)`(?: - at `\$\.(\w+)`)?$", error)
     if found is None:
         return ""
@@ -96,12 +96,12 @@ def known_fields(kind: Any, error: str) -> str:
 
 
 def answer(content: Any, status: int = 200) -> Response:
-    """Content as JSON."""
+    """Return content as JSON."""
     return Response(JSON.encode(content), status, media_type="application/json")
 
 
 def number_in(request: Request, name: str, default: int, most: int) -> int:
-    """A number in the query, or the default."""
+    """Return a number in the query, or the default."""
     text = request.query_params.get(name)
     if text is None:
         return default
@@ -110,15 +110,15 @@ def number_in(request: Request, name: str, default: int, most: int) -> int:
 
 
 def page_of(rows: Sequence[T], limit: int, place: Callable[[T], Any]) -> tuple[Sequence[T], Any]:
-    """The rows of a page, and the cursor of the following one: the `place` of its last row.
+    """Return the rows of a page, and the cursor of the next: the `place` of its last row.
 
-    `rows` has one more than the page, where there are as many.
+    `rows` has one more than the page, if there are as many.
     """
     return rows[:limit], place(rows[limit - 1]) if 0 < limit < len(rows) else None
 
 
 def idempotency_key(request: Request) -> str | None:
-    """An idempotency key, which may be any text in UTF-8."""
+    """Return an idempotency key, which may be any UTF-8 text."""
     text = request.headers.get("idempotency-key")
     try:
         return None if text is None else text.encode("latin-1").decode()

@@ -1,4 +1,4 @@
-"""What all pages are made of: the frame, tables, figures, times, fields of forms; and their styles and scripts."""
+"""The pages, and their shared parts: frame, tables, figures, times, form fields, styles and scripts."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ ASSETS = {
     "uplot-LICENSE.txt": "text/plain",
 }
 INK, QUIET = ("#1d2125", "#e4e6e8"), ("#5c646c", "#9aa2aa")
-"""Colours of lines that are no arm's, on white and on black."""
+"""Colours of lines that belong to no arm, on white and on black."""
 
 
 def page(
     root: str, title: str, *body: Html, status: int = 200, crumbs: str = "", client: Token | None = None
 ) -> Response:
-    """A page with its title above, as an answer; `root` is the path under which a proxy has the server."""
+    """Return a page with its title, as an answer; `root` is the path prefix at a proxy."""
     leave = Html("")
     if client is not None and client.id:
         leave = element("form", element("button", "Sign out", class_="plain"), method="post", action=f"{root}/logout")
@@ -80,7 +80,7 @@ def page(
 
 @cache
 def asset_text(name: str) -> str:
-    """A file that pages need."""
+    """Return a file that pages need."""
     if name == "series.css":
         return palette_css()
     own = files("holdfast.service") / "assets" / name
@@ -97,12 +97,12 @@ async def asset(service: Service, request: Request, client: Token) -> Response:
 
 
 def home_of(service: Service, name: str) -> str:
-    """Where a game's page is."""
+    """Return the path of a game's page."""
     return f"{service.root}/games/{quote(name, safe='')}"
 
 
 def ago(seconds: float) -> str:
-    """How long ago, in words.
+    """Return how long ago a time was, in words.
 
     >>> ago(30.0), ago(7300.0)
     ('30 s ago', '2 h ago')
@@ -114,7 +114,7 @@ def ago(seconds: float) -> str:
 
 
 def moment(at: float | None, now: float) -> Html:
-    """How long ago, the exact time on pointing at it."""
+    """Return how long ago a time was, with the exact time on hover."""
     if at is None:
         return Html("–")
     exact = f"{utc(at)} UTC"
@@ -122,17 +122,17 @@ def moment(at: float | None, now: float) -> Html:
 
 
 def utc(at: float) -> str:
-    """A time, as it is written on pages."""
+    """Return a time as pages write it."""
     return f"{datetime.fromtimestamp(min(at, MOST_TIME), UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def until_utc(end: float | None) -> str:
-    """Until when, where it ends."""
+    """Return the end of a period, if it has one."""
     return "" if end is None else f" until {utc(end)} UTC"
 
 
 def seconds_shown(value: float) -> str:
-    """A length of time, in the unit that suits it."""
+    """Return a duration in a suitable unit."""
     for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if value >= length:
             return f"{value / length:.3g} {unit}"
@@ -140,22 +140,22 @@ def seconds_shown(value: float) -> str:
 
 
 def arm_shown(arm: int | str | None) -> str:
-    """An arm, where there is one."""
+    """Return an arm, if there is one."""
     return "–" if arm is None else str(arm)
 
 
 def count_shown(value: int | None) -> str:
-    """A count, where it is known."""
+    """Return a count, if known."""
     return "–" if value is None else number(value)
 
 
 def cost_shown(value: float | None) -> str:
-    """A cost, where it is known."""
+    """Return a cost, if known."""
     return "–" if value is None else five_digits(value) if value else "0"
 
 
 def as_table(heads: Sequence[str], rows: Sequence[Sequence[str]], live: str, numeric: int = 1) -> Html:
-    """A table that becomes cards on a phone; columns from `numeric` on are numbers."""
+    """Return a table that becomes cards on a phone; columns from `numeric` on are numbers."""
     kinds = [None if i < numeric else "number" for i in range(len(heads))]
     head = element("tr", *(element("th", h, scope="col", class_=k) for h, k in zip(heads, kinds, strict=True)))
     body = []
@@ -171,18 +171,18 @@ def as_table(heads: Sequence[str], rows: Sequence[Sequence[str]], live: str, num
 
 
 def bar(share: float, colour: str | None = None, class_: str | None = None) -> Html:
-    """A share of one, as a bar."""
+    """Return a share of one as a bar."""
     box = element("rect", x=0, y=0, width=f"{share:.4f}", height=1, class_=colour)
     return element("svg", box, class_=class_, viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
 
 
 def input_field(label: str, wide: bool = False, **attributes: Any) -> Html:
-    """A field of a form, with its label."""
+    """Return a form field with its label."""
     return element("label", label, element("input", **attributes), class_="wide" if wide else None)
 
 
 async def form_of(service: Service, request: Request) -> dict[str, str]:
-    """What a form was filled in with."""
+    """Return the values of a submitted form."""
     if request.headers.get("content-type", "").partition(";")[0] != "application/x-www-form-urlencoded":
         raise Refused(415, "a form must be urlencoded")
     try:
@@ -302,11 +302,11 @@ ACTS = {
     "pin": "Only this arm is handed out meanwhile. These rounds are not learnt from.",
     "unpin": "The policy chooses again from now on.",
 }
-"""What an operator may do with an arm, and what it means."""
+"""Operator actions on an arm, and their meaning."""
 
 
 def change_cost(view: GameView, client: Token, home: str) -> Html:
-    """λ, and the form that changes it."""
+    """Return λ and the form that changes it."""
     cost = view.policy.get("switching_cost")
     if not isinstance(cost, float | int):
         return element("p", f"{view.label} has no single switching cost.")
@@ -318,7 +318,7 @@ def change_cost(view: GameView, client: Token, home: str) -> Html:
 
 
 def change_arms(view: GameView, client: Token, home: str) -> Html:
-    """Arms that are paused or pinned, and the form that changes it."""
+    """Return the paused and pinned arms and the form that changes them."""
     now = [f"{one.arm} is paused{until_utc(one.until)}." for one in view.paused]
     now += [] if view.pinned is None else [f"{view.pinned} is pinned."]
     words = element("p", " ".join(now) or "No arm is paused or pinned.", id="stands", data_live="yes")
@@ -398,7 +398,7 @@ def _act_wanted(form: dict[str, str], view: GameView) -> dict[str, Any]:
 
 
 async def _estimated(service: Service, name: str, cost: float) -> Html:
-    """What each arm would have cost at this λ, where the log can tell."""
+    """Return the estimated cost of each arm at this λ, if the log allows."""
     try:
         found = await replayed(service, name, cost)
     except HoldfastError as error:
@@ -413,7 +413,7 @@ async def _estimated(service: Service, name: str, cost: float) -> Html:
 
 
 def last_changes(changes: list[ChangeView], home: str) -> Html:
-    """The last changes, on the page of the game."""
+    """Return the latest changes, for the page of the game."""
     if not changes:
         return element("p", "Nothing was changed yet.", class_="empty", id="changes", data_live="yes")
     every = element("p", element("a", "All changes", href=f"{home}/changes"))
@@ -440,7 +440,7 @@ def _table_of_changes(changes: list[ChangeView]) -> Html:
 
 
 def _changed(change: ChangeView) -> str:
-    """What was changed, in words."""
+    """Return a change in words."""
     if change.kind != "settings":
         arm = "" if change.detail["arm"] is None else f" {change.detail['arm']}"
         return f"{change.kind}{arm}{until_utc(change.detail['until'])}"
@@ -470,7 +470,7 @@ WAITS = {
     "1 to 24 h": 86400.0,
     "more": math.inf,
 }
-"""How late losses come: each row of the page up to so many seconds."""
+"""Upper limits in seconds of the rows of the lateness table."""
 
 
 async def show_game(service: Service, request: Request, client: Token) -> Response:
@@ -601,14 +601,14 @@ def _one_chart(label: str, lines: tuple[Line, ...]) -> LineChart:
 
 
 def _near(lines: Lines) -> bool:
-    """Whether the bound can be drawn beside the other lines without making them flat."""
+    """Return True if the bound can be drawn beside the other lines without flattening them."""
     if lines.bound is None or lines.bound[-1] is None:
         return False
     return lines.bound[-1] <= 3.0 * max(lines.cost[-1], *(line[-1] or 0.0 for line in lines.fixed))
 
 
 def _about_cost(lines: Lines | None) -> Html:
-    """What the lines of the chart are."""
+    """Describe the lines of the chart."""
     if lines is None:
         return _caption("cost", "No block has begun yet.")
     known = lines.known_from is not None
@@ -629,7 +629,7 @@ def _about_cost(lines: Lines | None) -> Html:
 
 
 def _link_to_comparison(view: GameView, home: str) -> Html:
-    """For games with a rule to compare with. Not on the page itself: it reads all blocks."""
+    """Return a link for games with a rule to compare. The page itself has no comparison: it reads all blocks."""
     if not 0.0 < view.holdback < 1.0:
         return joined()
     return element("p", element("a", "What does the policy save next to your rule?", href=f"{home}/compare"))
@@ -645,7 +645,7 @@ def _caption(chart: str, words: str) -> Html:
 
 
 def _lanes(board: Board) -> Html:
-    """A lane for each arm, filled where it was held; paler where other arms were held in between."""
+    """Return a lane for each arm, filled where it was held; paler where other arms were held in between."""
     lines, view, rounds = board.lines, board.view, board.totals.rounds
     if lines is None:
         return element("p", "No block has begun yet.", class_="empty", id="lanes", data_live="yes")
@@ -672,7 +672,7 @@ def _arms(board: Board) -> Html:
     drawn = dict(zip(board.view.arms, board.view.probabilities or [], strict=False))
     rows = []
     for i, (arm, interval) in enumerate(zip(board.totals.arms, board.intervals, strict=True)):
-        mean = arm.mean if arm.told else None  # what stands for missing losses says nothing by itself
+        mean = arm.mean if arm.told else None  # a substitute for missing losses is no evidence
         chance = drawn.get(arm.arm)
         meter = Html("–")
         if chance is not None:
@@ -715,12 +715,12 @@ def _lateness(waits: list[float]) -> Html:
 
 # The page: games in a list, and one game with its ribbon, costs, arms and changes. In the design of our reports.
 #
-# All of it is HTML that needs no script, but for two charts. What is marked `data-live` is taken anew by the script
+# All of it is HTML that needs no script, but for two charts. The script refreshes what is marked `data-live`
 # when the game has changed.
 
 
 def error_page(root: str, error: HoldfastError) -> Response:
-    """An error on a page."""
+    """Return an error as a page."""
     status = error.status
     if status == 401:
         return RedirectResponse(f"{root}/login", 303)

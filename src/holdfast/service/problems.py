@@ -19,19 +19,19 @@ CALLS = {
     "open_decisions": "GET …/decisions",
     "resume": 'PATCH with "resume"',
 }
-"""The request that does what a method of the router does."""
+"""Request that corresponds to each router method."""
 SETTINGS = frozenset({"units", "scale"})
-"""Fields that are given once, with the game."""
+"""Fields given once, with the game."""
 
 MOST_KNOWN = 100
-"""Names of games that an answer lists."""
+"""Most game names listed in an answer."""
 
 RETRY_AFTER = 1
-"""Seconds after which a client may try again."""
+"""Seconds after which a client may retry."""
 
 
 class Refused(HoldfastError):
-    """A request that is refused before it reaches the library."""
+    """A request refused before it reaches the library."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -68,7 +68,7 @@ def _field(advice: Set) -> str:
 
 
 def problem_of(error: HoldfastError) -> dict[str, Any]:
-    """An error as a problem document; `message` has the library's words where a client could not make them again."""
+    """Return an error as a problem document; `message` has the library's words if a client cannot rebuild them."""
     status, detail = error.status, words_of(error)
     if isinstance(error, Refused):
         error_kind = errors.NotAllowed if status in (401, 403) else HoldfastError
@@ -84,7 +84,7 @@ def problem_of(error: HoldfastError) -> dict[str, Any]:
 
 
 def response_to(error: HoldfastError) -> Response:
-    """The answer to a request that ended in an error."""
+    """Return the answer to a request that ended in an error."""
     status = error.status
     headers = {"retry-after": str(RETRY_AFTER)} if status in (429, 503) else {}
     if status == 401:

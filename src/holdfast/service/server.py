@@ -1,6 +1,6 @@
-"""The server process: sockets, workers, limits on connections, and what is printed.
+"""The server process: sockets, workers, connection limits, and its output.
 
-Clients that are slow on purpose are the business of the proxy in front, as in ``deploy/nginx.conf``.
+Deliberately slow clients are left to the proxy in front, as in ``deploy/nginx.conf``.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ from holdfast.service.app import AUDIT, LOG, make_app
 from holdfast.service.metrics import FOLDER
 
 GRACE = 15
-"""Seconds for answers in flight when the server is stopped."""
+"""Seconds for answers in flight when the server stops."""
 BACKLOG = 2048
-"""Connections that wait to be accepted."""
+"""Connections waiting to be accepted."""
 SWITCH_INTERVAL = 0.0005
-"""Seconds after which the event loop lets the thread that writes go on; Python's 5 ms would be most of a commit."""
+"""Seconds before the event loop yields to the writer thread; Python's 5 ms is most of a commit."""
 
 
 class OneLine(logging.Formatter):
-    """A JSON object on one line for each record; those of the audit log are that already."""
+    """Formats each record as one line of JSON; audit records are that already."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
         if record.name == AUDIT.name:
             return record.getMessage()
         content = {"at": record.created, "level": record.levelname, "message": record.getMessage().strip()}
@@ -52,49 +51,47 @@ class OneLine(logging.Formatter):
 
 
 def log_lines() -> None:
-    """Log to standard error, a line each."""
+    """Log to standard error, one line per record."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(OneLine())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
 def application(url: str, **options: Any) -> ASGIApp:
-    """The application, as `make_app` makes it, in a process of its own."""
+    """Return the application made by `make_app`, in a process of its own."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     log_lines()
-    gc.freeze()  # what was loaded stays: to look through all of it again and again is a tenth of the time
+    gc.freeze()  # loaded modules stay: collecting them again and again takes a tenth of the time
     return make_app(url, **options)
 
 
 class Server(uvicorn.Server):
-    """One process that says when it is ready."""
+    """One process that reports when it is ready."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
         await super().startup(sockets)
         if self.started:
             self._ready()
 
 
 class Workers(Multiprocess):
-    """Several processes that say when all are ready."""
+    """Several processes that report when all are ready."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], ready: Callable[[], None]) -> None:
         super().__init__(config, sockets)
         self._ready = ready
 
     def init_processes(self) -> None:
-        """Begin all of them."""
         super().init_processes()
         if all(one.wait_until_ready(120, self.should_exit) for one in self.processes):
             self._ready()
 
     def keep_subprocess_alive(self) -> None:
-        """Begin those anew that have ended."""
+        """Restart workers that have ended."""
         before = {one.pid for one in self.processes}
         super().keep_subprocess_alive()
         for process in before - {one.pid for one in self.processes}:
@@ -115,9 +112,9 @@ def serve(
     say: Callable[[str], None] = print,
     **options: Any,
 ) -> None:
-    """Serve a store until SIGTERM or Ctrl-C; `say` is given the address when it is ready.
+    """Serve a store until SIGTERM or Ctrl-C. `say` is called with the address once it is ready.
 
-    Then no more connections are taken, and what was accepted is answered. `options` are those of `make_app`.
+    Then no more connections are accepted, and accepted requests are answered. `options` are those of `make_app`.
     """
     if tokens is None and not _is_loopback(host):
         rule = "must be a loopback address such as 127.0.0.1, unless there are tokens: see `holdfast token make`"
@@ -169,7 +166,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def listening_at(host: str, port: int) -> socket.socket:
-    """A socket that waits for connections."""
+    """Return a socket that accepts connections."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio turns delays off only with this
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""What a game looks like from outside: read at one moment, in a bounded number of rows."""
+"""Views of a game: read at one moment, in a bounded number of rows."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from holdfast.text import number
 
 # The course of a whole game, for its page: sums over stretches of blocks, which are read once and then kept.
 #
-# A stretch is so many blocks, a power of two, that a game has at most `POINTS` of them. One whose blocks are all
-# settled does not change any more. So a look reads what was added since the last one. The first look at a long game
-# would read for too long: each look reads from the end backwards, stops after `SECONDS`, and the next one goes on.
+# A stretch is a power of two of blocks, such that a game has at most `POINTS` of them. One whose blocks are all
+# settled no longer changes. So a look reads what was added since the last one. The first look at a long game
+# would take too long: each look reads from the end backwards, stops after `SECONDS`, and the next one continues.
 
 POINTS = 1024
-"""Stretches of a game."""
+"""Most stretches of a game."""
 SECONDS = 0.1
-"""For which one look reads: calls on a SQLite file wait meanwhile."""
+"""Seconds that one look may read: calls on a SQLite file wait meanwhile."""
 ROWS = 1 << 12
-"""Blocks that one query adds up."""
+"""Blocks that one query sums up."""
 CHUNK = 400
-"""Blocks that one query looks up by their numbers."""
+"""Blocks that one query looks up by number."""
 KNOWN = 10_000
-"""Rounds whose losses of all arms are compared."""
+"""Rounds for which the losses of all arms are compared."""
 BOUND_POINTS = 32
 
 ROUNDS, LOSS, SWITCHES, RULE_ROUNDS, RULE_LOSS, RULE_SWITCHES, OPEN, BY_ARM = range(8)
@@ -68,20 +68,18 @@ GROUP BY 1, 2
 
 
 class Stretches(NamedTuple):
-    """The last stretches of a game."""
-
     size: int
     """Blocks in each."""
     first: int
-    """Stretches before them."""
+    """Number of stretches before them."""
     sums: Array
 
     def of(self, number: int) -> int:
-        """The one that a block is in."""
+        """Return the stretch that a block is in."""
         return (number - 1) // self.size - self.first
 
     def ends(self, last: int) -> Array:
-        """Their last blocks; `last` is that of the game."""
+        """Return their last blocks; `last` is that of the game."""
         return np.minimum((self.first + 1 + np.arange(len(self.sums))) * self.size, last)
 
 
@@ -90,33 +88,33 @@ class Lines:
     """A game over its rounds, at the ends of stretches."""
 
     rounds: list[int]
-    """Handed out by then."""
+    """Rounds handed out by then."""
     held: Array
-    """In each stretch, the rounds of each arm's blocks."""
+    """Rounds of each arm's blocks, per stretch."""
     sample: list[tuple[int, float] | None]
-    """Arm and probability of the last block of each stretch, where the policy drew it."""
+    """Arm and probability of each stretch's last block, if the policy drew it."""
     every: int
-    """Blocks in a stretch."""
+    """Blocks per stretch."""
     whole: bool
-    """Whether all is read."""
+    """True if everything is read."""
     cost: list[float]
-    """What was paid, switches included. What one cost on average is taken for each."""
+    """Cost paid, with each switch at its average cost."""
     fixed: list[list[float | None]]
-    """What each arm would have cost all along: exactly where the losses of all arms are known, else by its mean."""
+    """Cost of each fixed arm: exact under full information, else estimated by its mean."""
     plan: list[float | None] | None
-    """The best plan in hindsight, where the losses of all arms are known."""
+    """Best plan in hindsight, under full information."""
     known_from: int | None
-    """The round after which they are."""
+    """Round after which the losses of all arms are known."""
     rule: list[float | None] | None
-    """What the operator's rule would have cost all along, by the mean of the blocks that it was given."""
+    """Estimated cost of the operator's rule throughout, by the mean of its blocks."""
     bound: list[float | None] | None
-    """What is proved: the mean cost of such games is at most this, if the best arm's line is right."""
+    """Proved bound on the mean cost of such games, if the best arm's line is right."""
     proved: str
-    """By which theorem."""
+    """Name of the theorem."""
 
 
 class Course:
-    """The sums of one game, used by several threads."""
+    """The sums of one game, shared by several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -125,7 +123,7 @@ class Course:
         self._sums: dict[int, Array] = {}
 
     def look(self, transaction: Transaction, setup: Setup, totals: Totals) -> Lines | None:
-        """The lines over what was read so far; none before the first block."""
+        """Return the lines over what was read so far; none before the first block."""
         with self._lock:
             if self._arms != len(setup.names):
                 self._arms, self._size = len(setup.names), 1
@@ -139,7 +137,7 @@ class Course:
             return _lines(transaction, setup, totals, Stretches(self._size, first, np.array(sums))) if sums else None
 
     def _double(self) -> None:
-        """Stretches of twice as many blocks; one of which a half is not known is read anew."""
+        """Double the blocks per stretch; one with an unknown half is read again."""
         self._size *= 2
         known, self._sums = self._sums, {}
         for i, sums in known.items():
@@ -147,7 +145,7 @@ class Course:
                 self._sums[i // 2] = sums + known[i + 1]
 
     def _read(self, transaction: Transaction, setup: Setup, stretches: int) -> None:
-        """First what was never read, then what may have changed; the latest first."""
+        """Read first what was never read, then what may have changed; the latest first."""
         until, size, latest = time.monotonic() + SECONDS, self._size, range(stretches - 1, -1, -1)
         unknown = [i for i in latest if i not in self._sums]
         changed = [i for i in latest if i in self._sums and self._sums[i][OPEN]]
@@ -171,7 +169,7 @@ class Course:
 
 
 def _runs(stretches: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
-    """Neighbours together, as far as one query may go: the first, and the one after the last."""
+    """Group neighbours, as far as one query may go: the first, and the one after the last."""
     most = max(ROWS // size, 1)
     for _, run in groupby(enumerate(stretches), key=lambda pair: pair[0] + pair[1]):  # they go down by one
         together = [stretch for _, stretch in run]
@@ -180,7 +178,7 @@ def _runs(stretches: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
 
 
 def _switches_of_rule(transaction: Transaction, after: int, last: int) -> Iterator[tuple[int, int]]:
-    """Blocks of the rule in which it changed its mind, and how often."""
+    """Return the rule's blocks in which it switched, and how often."""
     wanted = (*Block._fields[:4], "played")
     where = "WHERE game = ? AND number > ? AND number <= ? AND forced = ? AND played <> ''"
     query = f"SELECT {', '.join(wanted)} FROM holdfast_blocks {where}"
@@ -190,7 +188,7 @@ def _switches_of_rule(transaction: Transaction, after: int, last: int) -> Iterat
 
 
 def _lines(transaction: Transaction, setup: Setup, totals: Totals, stretches: Stretches) -> Lines:
-    """The lines, with the losses of blocks that are not settled."""
+    """Return the lines, with the losses of unsettled blocks."""
     head, sums = transaction.head, stretches.sums
     for block in transaction.blocks("open"):
         if (place := stretches.of(block.number)) < 0:
@@ -247,7 +245,7 @@ def _plain(line: Array) -> list[float | None]:
 
 
 def _before(totals: Totals, summed: Array) -> Array:
-    """What belongs to blocks whose rows were removed before they were read: totals know it."""
+    """Return what belongs to blocks removed before they were read, from the totals."""
     found = np.zeros_like(summed)
     found[ROUNDS] = totals.rounds
     found[LOSS] = totals.losses + totals.missing_losses
@@ -261,7 +259,7 @@ def _before(totals: Totals, summed: Array) -> Array:
 
 
 def _sample(transaction: Transaction, numbers: list[int]) -> list[tuple[int, float] | None]:
-    """Arm and probability of some blocks, where the policy drew it."""
+    """Return arm and probability of some blocks, if the policy drew them."""
     found: dict[int, tuple[int, float]] = {}
     for first in range(0, len(numbers), CHUNK):
         some = numbers[first : first + CHUNK]
@@ -275,7 +273,7 @@ def _sample(transaction: Transaction, numbers: list[int]) -> list[tuple[int, flo
 def _known_lines(
     transaction: Transaction, setup: Setup, stretches: Stretches, cost: Array
 ) -> tuple[Array, Array, int] | tuple[None, None, None]:
-    """The lines of fixed arms and of the best plan, and after which stretch; where the losses of all arms are known."""
+    """Return the lines of fixed arms and of the best plan, and after which stretch the losses of all arms are known."""
     price, last = getattr(setup.policy, "switching_cost", None), transaction.head.block
     if not setup.policy.full_information or not isinstance(price, float):
         return None, None, None
@@ -314,7 +312,7 @@ def _known_lines(
 
 
 def _bound(setup: Setup, rounds: Array, fixed: Array) -> tuple[Array | None, str]:
-    """The best arm's cost and what is proved that the policy costs more, on average; some points of the line."""
+    """Return the best arm's cost plus the proved mean excess of the policy, at some points of the line."""
     found = proved(setup.policy)
     if found is None:
         return None, ""
@@ -328,7 +326,7 @@ def _bound(setup: Setup, rounds: Array, fixed: Array) -> tuple[Array | None, str
 
 
 def proved(policy: Policy) -> tuple[str, Callable[[int, float], float]] | None:
-    """A theorem about the policy, and its bound: on average, how much more than the best arm's cost it costs.
+    """Return a theorem about the policy, and its bound on the mean excess cost over the best arm.
 
     The bound takes the number of rounds and the best arm's cost. It is about losses that all come before the next
     block begins, and settings that do not change.
@@ -353,21 +351,21 @@ def _excess_of_mixture(policy: AdaptiveHedgeSwitch, cost: float, rounds: int, be
 
 
 RECENT = 2000
-"""Blocks that intervals are made of."""
+"""Blocks used for intervals."""
 
 DAY = 86400.0
 MOST_TODAY = 20_000
-"""Blocks of one day that are added up for the list."""
+"""Most blocks of one day summed up for the list."""
 
 CHANGES = 5
 """Changes on the page of a game."""
 
 SILENT = 3600.0
-"""Seconds without any loss, while some are out, after which a game is marked."""
+"""Seconds without any loss, while some are pending, after which a game is marked."""
 
 
 def game_view(transaction: Transaction, setup: Setup, now: float) -> GameView:
-    """A game: what it plays and where it stands."""
+    """Return a game: its policy, settings and status."""
     head = transaction.head
     try:
         probabilities = probabilities_of(transaction, setup).tolist()
@@ -411,7 +409,7 @@ def _arm(head: Head, setup: Setup) -> int | str | None:
 
 
 def hold(transaction: Transaction, setup: Setup, now: float) -> Hold:
-    """The arm held, and for how long."""
+    """Return the arm held, and for how long."""
     head = transaction.head
     begun = head.arm >= 0
     return Hold(
@@ -425,7 +423,7 @@ def hold(transaction: Transaction, setup: Setup, now: float) -> Hold:
 
 
 def standing(transaction: Transaction, setup: Setup, now: float) -> dict[str, Any]:
-    """What an event carries."""
+    """Return the contents of an event."""
     head, held = transaction.head, hold(transaction, setup, now)
     return {
         "revision": head.revision,
@@ -442,7 +440,7 @@ def standing(transaction: Transaction, setup: Setup, now: float) -> dict[str, An
 
 
 def block_view(block: Block, setup: Setup) -> BlockView:
-    """One block."""
+    """Return one block."""
     return BlockView(
         number=block.number,
         key=block.key,
@@ -462,7 +460,7 @@ def block_view(block: Block, setup: Setup) -> BlockView:
 
 
 def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
-    """A game in the list, with what looks wrong."""
+    """Return a game's line in the list, with warnings."""
     head, totals = transaction.head, totals_of(transaction, setup)
     blocks = transaction.blocks("latest", 50)
     losses = transaction.losses(blocks[-1].number, blocks[0].number) if blocks else []
@@ -490,9 +488,9 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
 
 
 def cost_since(transaction: Transaction, moment: float, price: float) -> float | None:
-    """What the blocks begun since a moment have cost, `price` a switch; None where there are too many of them.
+    """Return the cost of blocks begun since a moment, `price` per switch; None if there are too many.
 
-    As in `Totals.cost`, what stood for a missing loss counts too.
+    As in `Totals.cost`, substitutes for missing losses count too.
     """
     head = transaction.head
     before, last = head.removed, head.block
@@ -542,23 +540,23 @@ def _warnings(now: float, totals: Totals, losses: list[float], last: float | Non
 
 @dataclass(frozen=True)
 class Board:
-    """All that the page of a game shows, as it is at one moment."""
+    """Contents of a game's page, as of one moment."""
 
     now: float
     view: GameView
     totals: Totals
     intervals: list[tuple[float, float] | None]
-    """Of the mean loss of each arm."""
+    """Interval of the mean loss of each arm."""
     lines: Lines | None
     waits: list[float]
-    """How long after their decisions the last losses came, in seconds, sorted."""
+    """Delays in seconds of the last losses after their decisions, sorted."""
     why: str
     changes: list[ChangeView]
-    """The last ones, the latest first."""
+    """Latest changes, newest first."""
 
 
 def dashboard(course: Course, transaction: Transaction, setup: Setup, now: float) -> Board:
-    """What the page of a game shows."""
+    """Return the contents of a game's page."""
     totals = totals_of(transaction, setup)
     blocks = transaction.blocks("latest", RECENT)[::-1]
     changes = changes_of(transaction, transaction.number_of_change(CHANGES))
@@ -575,7 +573,7 @@ def dashboard(course: Course, transaction: Transaction, setup: Setup, now: float
 
 
 def _intervals(setup: Setup, totals: Totals, blocks: list[Block]) -> list[tuple[float, float] | None]:
-    """Of each arm's mean loss: 95 %, made of its recent blocks, within the range of losses."""
+    """Return 95 % intervals of each arm's mean loss, from its recent blocks, within the range of losses."""
     ends = [setup.bounds_of(block) for block in blocks] or [setup.bounds]
     lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
     by_arm: dict[int, list[tuple[float, int]]] = defaultdict(list)

@@ -149,7 +149,7 @@ Rounds = Sequence[tuple[int, int]]
 
 
 class ConnectionLost(StoreError):
-    """The transaction may or may not have happened: it may be retried where that is safe."""
+    """Whether the transaction happened is not known: it may be retried where that is safe."""
 
 
 class NewGame(NamedTuple):
