@@ -351,7 +351,7 @@ def without_password(text: object) -> str:
 
 
 def printable(text: object) -> str:
-    """Escape control characters, line breaks and the like, so that a terminal can show a name.
+    r"""Escape control characters, line breaks and the like, so that a terminal can show a name.
 
     >>> print(printable("east\x1b[31m\nwest"))
     east\x1b[31m\nwest

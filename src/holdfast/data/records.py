@@ -391,7 +391,7 @@ def read_records(
     missing
         ``"unavailable"``: an arm without a value in a round was not available in it.
 
-    >>> rows = "hour;east;west\n01.01.2025 00:00;0,5;0,25\n01.01.2025 01:00;0,75;1\n"
+    >>> rows = "hour;east;west\\n01.01.2025 00:00;0,5;0,25\\n01.01.2025 01:00;0,75;1\\n"
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "record.csv"
     >>> _ = file.write_text(rows)

@@ -436,7 +436,7 @@ def parts_of(block: Block, handed: int, losses: Callable[[], Iterable[Loss]]) ->
 
 @dataclass
 class State:
-    """What was learnt: the policy's numbers and stream, and sums per arm. Changes once per block."""
+    """Learnt state: the policy's numbers and stream, and sums per arm. Changes once per block."""
 
     learner: Learner
     arms: list[ArmSums]

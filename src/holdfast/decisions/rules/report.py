@@ -45,7 +45,7 @@ NOT_HANDED_OUT = "is of a round that this store has not handed out: was it resto
 
 
 class Reads(Protocol):
-    """What the rules read besides the head and the state: from a store's transaction, or from lists in a test."""
+    """Reads of the rules besides the head and the state: from a store's transaction, or from lists in a test."""
 
     def blocks(self, query: str, *values: float | str) -> list[Block]:
         """Return blocks by one of the named queries of `stores.sql.BLOCKS`."""
