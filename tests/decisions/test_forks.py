@@ -14,6 +14,7 @@ from together import FORK
 
 import holdfast as hf
 from holdfast.decisions.requests import Ask
+from holdfast.decisions.stores import forks
 from holdfast.decisions.stores.sqlite import SqliteStore
 
 pytestmark = pytest.mark.slow
@@ -198,5 +199,22 @@ def test_a_child_does_not_make_the_calls_that_wait_in_its_parent(lasting_place):
     child.start()
     child.join()
     assert child.exitcode == 0
-    router._executor._queue.remove(waiting)
-    assert router.rounds == 1
+    assert len(waiting.result(timeout=60)) == 1
+    assert router.rounds == 2  # the child's own, and the parent's, once
+
+
+def test_a_call_queued_during_a_fork_is_made_after_it(folder):
+    """The fork holds the lock that a writer would hold, but makes no calls: the queue is taken up when it is over."""
+    with hf.open(f"sqlite:///{folder}/g.db", "game", SWITCH, seed=1, timeout=5.0) as router:
+        router.ask()
+        forks._take_all()
+        try:
+            asked = threading.Thread(target=router.ask, daemon=True)
+            asked.start()
+            while not router._executor.waiting:
+                time.sleep(0.001)
+        finally:
+            forks._continue_parent()
+        asked.join(timeout=4.0)
+        assert not asked.is_alive()
+        assert router.rounds == 2

@@ -45,6 +45,13 @@ def _free_all() -> None:
     _registering.release()
 
 
+def _continue_parent() -> None:
+    _free_all()
+    for executor in list(_members[ROUTER]):
+        if executor.waiting:  # queued during the fork: its caller took the holder of the lock for a writer
+            executor.start()
+
+
 def _begin_child() -> None:
     for executor in list(_members[ROUTER]):
         executor.drop_waiting()
@@ -52,4 +59,4 @@ def _begin_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_take_all, after_in_parent=_free_all, after_in_child=_begin_child)
+    os.register_at_fork(before=_take_all, after_in_parent=_continue_parent, after_in_child=_begin_child)
