@@ -51,7 +51,9 @@ class Receipt(NamedTuple):
 
     id: str
     new: bool
-    """False if it had been reported before."""
+    """False if it changed nothing: it had been reported before, or is so late that nobody knows whether it had."""
+    late: bool = False
+    """True if it came after its block was settled. It counts all the same."""
 
 
 class Game:
@@ -140,8 +142,9 @@ class Game:
         loss
             Loss, in the policy's units.
         outcome
-            Instead of a loss: ``reward=``, ``error=True``, measurements by the names of the game's scale, or
-            ``losses=``, those of all arms.
+            Instead of a loss: ``reward=``, ``failed=True``, the highest loss there is, ``error=True``, measurements by
+            the names of the game's scale, or ``losses=``, those of all arms. Beside it ``in_time=True``, to refuse it
+            where its block was settled without it.
         """
         given = outcome if loss is None else {"loss": loss, **outcome}
         return Receipt(**self.send("PUT", f"/decisions/{quote(id, safe='')}/loss", given))
@@ -162,7 +165,10 @@ class Game:
             verdicts = self.send("POST", "/losses", body, seconds)["verdicts"]
             for (id, _), verdict in zip(some, verdicts, strict=True):
                 problem = verdict.get("problem")
-                answers.append(Receipt(id, verdict["new"]) if problem is None else Problem(verdict["status"], problem))
+                known = problem is None
+                answers.append(
+                    Receipt(id, verdict["new"], verdict["late"]) if known else Problem(verdict["status"], problem)
+                )
         return answers
 
     async def aask(self, n: int | None = None, **options: Any) -> Decision | list[Decision]:
