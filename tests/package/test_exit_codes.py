@@ -17,7 +17,7 @@ import holdfast as hf
 from holdfast import errors
 from holdfast.cli import app
 from holdfast.decisions import executor
-from holdfast.decisions.errors_json import error_to_json
+from holdfast.errors import error_to_json
 
 pytestmark = pytest.mark.slow
 

@@ -31,9 +31,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import address_of, check_fields, number_range, real_number, whole, whole_number
+from holdfast.checks import address_of, check_fields, checked_costs, number_range, real_number, whole, whole_number
 from holdfast.errors import NAMES, BadSavedState, HoldfastError, InvalidParameter, Set, Words
-from holdfast.numerics.costs import checked_costs
 from holdfast.numerics.layout import (
     ArmIndex,
     Array,
