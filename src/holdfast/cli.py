@@ -145,13 +145,13 @@ class PipeSafeStdout:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """As a stream's."""
+        """Write, unless the pipe is closed."""
         with self._silenced():
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """As a stream's."""
+        """Flush, unless the pipe is closed."""
         with self._silenced():
             self._stream.flush()
 

@@ -1,4 +1,4 @@
-"""What holds in every store: asking, telling, repeating, refusing, waiting."""
+"""The contract of every store: asking, telling, repeating, refusing, waiting."""
 
 import json
 import math

@@ -38,7 +38,7 @@ print(Count.n)
 
 
 def run(folder: Path, *arguments: str) -> str:
-    """What a process says with its cache in `folder`."""
+    """Return the output of a process with its cache in `folder`."""
     environment = {**os.environ, "PYTHONPATH": SOURCE, "NUMBA_CACHE_DIR": str(folder)}
     command = [sys.executable, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=500).stdout

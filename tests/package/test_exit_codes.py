@@ -1,4 +1,4 @@
-"""What a refused command says, in words and in JSON, with which exit code; and that it says nothing secret."""
+"""Errors of refused commands, in words and in JSON, with their exit codes and without secrets."""
 
 import json
 import os

@@ -154,7 +154,7 @@ SENT: Mapping[type, Callable[[RemoteExecutor, Any, float | None], Any]] = {
     Change: _change,
     SetAvailability: _set_availability,
 }
-"""How each request is sent."""
+"""The function that sends each kind of request."""
 
 
 class RemoteRouter(Router):
