@@ -68,7 +68,7 @@ def given(request: Any) -> dict[str, Any]:
 
 
 Kind = str
-"""How JSON and a shell write a field: number, integer, string, array, arm or any."""
+"""Notation of a field in JSON and in a shell: number, integer, string, array, arm or any."""
 
 _KINDS: dict[Any, Kind] = {int: "integer", float: "number", str: "string", datetime: "string", bool: "boolean"}
 
