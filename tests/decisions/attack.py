@@ -32,7 +32,7 @@ MOST_HELD = 40
 
 @dataclass(frozen=True)
 class Trial:
-    """What is played, by whom, and what is done to it meanwhile."""
+    """An attack: the games, their players, and the mischief meanwhile."""
 
     policy: hf.Policy
     patience: timedelta | int | str = "forever"
@@ -174,7 +174,7 @@ class Attack:
     until: float
     restores: list[Lost] = field(default_factory=list)
     done: dict[str, int] = field(default_factory=dict)
-    """How often each kind of mischief was done."""
+    """Number of times each kind of mischief was done."""
     copy: tuple[Path, tuple[float, float]] | None = None
     started: int = 0
 
@@ -230,7 +230,7 @@ class Attack:
         return checker
 
     def calls(self) -> list[dict[str, Any]]:
-        """What workers were acknowledged. A worker that was killed may have left a part of a line."""
+        """Read the calls that workers were acknowledged. A worker that was killed may have left a part of a line."""
         lines = [line for file in self.folder.glob("journal*") for line in file.read_text().splitlines()]
         found = []
         for line in lines:

@@ -1,4 +1,4 @@
-"""What holds in every store: asking, telling, repeating, refusing, waiting."""
+"""The contract of every store: asking, telling, repeating, refusing, waiting."""
 
 import json
 import math
@@ -9,7 +9,7 @@ import pytest
 from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
 
 import holdfast as hf
-from holdfast.decisions.errors_json import error_from_json, error_to_json
+from holdfast.errors import error_from_json, error_to_json
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -258,7 +258,7 @@ class Amir:
         return self.arm, rounds
 
     def block(self) -> tuple[int, int, float]:
-        """What the loss of this block will be weighted by, and the phase it is of use in."""
+        """Return the weight of this block's loss, and the phase in which it counts."""
         return self.phase, self.arm, self.p[self.arm]
 
     def observe(self, total_loss: float, rounds: int, block: tuple[int, int, float] | None = None) -> None:

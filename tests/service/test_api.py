@@ -237,7 +237,7 @@ def test_a_game_is_deleted_only_by_its_name(web, game):
 
 
 def test_a_game_made_anew_elsewhere_is_found(tmp_path):
-    """As by another worker: what this server had opened is gone, and another has its name."""
+    """Another worker removed the game that this server had opened, and made one of its name."""
     url = f"sqlite:///{tmp_path}/games.db"
     with InThread(url) as web:
         web("PUT", "/v1/games/g", GAME)
@@ -515,7 +515,7 @@ def test_requests_made_from_the_document_get_the_answers_that_it_says(folder):
 
 @pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: f"{one.method} {one.path}")
 def test_answers_are_of_the_types_that_the_document_says(web, one):
-    """What a handler sends decodes as its type, with no field that the type does not have."""
+    """Every answer decodes as its type, with no field that the type does not have."""
     if "events" in one.path:
         return
     name = f"typed {one.method} {one.path}".replace("/", "_").replace("{", "").replace("}", "").replace(" ", "_")

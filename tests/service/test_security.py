@@ -1,4 +1,4 @@
-"""Who may do what, what a browser may be made to do, and what never leaves."""
+"""Rights of tokens, protection of browsers, and secrets that never leave."""
 
 import json
 import subprocess

@@ -69,9 +69,9 @@ class Case:
     announce: Callable[[int], float] | None = None
     highest: float = 1.0
     estimates: bool = True
-    """Whether C estimates the losses of all arms without bias: no counts, no floors, no caps."""
+    """True if C estimates the losses of all arms without bias: no counts, no floors, no caps."""
     remembers_order: bool = False
-    """Whether it matters in which order late losses come: the latest count most."""
+    """True if the order of late losses matters: the latest count most."""
 
     def announced(self, n: int) -> dict[str, float]:
         """Arguments of `ask` at the start of block n."""

@@ -111,7 +111,7 @@ def table(rounds: int, arms: int = ARMS) -> np.ndarray:
 
 
 def forecasts(rounds: int, every: int = 24) -> dict[int, np.ndarray]:
-    """What was thought of the next `every` rounds, each time that many have passed."""
+    """Return a forecast of the next `every` rounds each time that many have passed."""
     return {t: np.round(table(rounds)[t : t + every] * 8) / 8 for t in range(0, rounds, every)}
 
 

@@ -59,7 +59,7 @@ class Web:
             connection.close()
 
     def raw(self, data: bytes, seconds: float = 10.0) -> bytes:
-        """What the server says to these bytes, until it closes the connection or says no more."""
+        """Send these bytes and return the answer, until the server closes the connection or falls silent."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as wire:
             wire.sendall(data)
             found = b""
@@ -140,7 +140,7 @@ class InThread:
 
     @property
     def service(self) -> Service:
-        """What its handlers share."""
+        """The state that its handlers share."""
         found: Service = self._server.lifespan.state["service"]
         return found
 

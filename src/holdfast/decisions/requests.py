@@ -89,7 +89,7 @@ def _written_plain(value: Any) -> Any:
 
 
 Kind = str
-"""How JSON and a shell write a field: number, integer, string, array, arm or any."""
+"""Notation of a field in JSON and in a shell: number, integer, string, array, arm or any."""
 
 _KINDS: dict[Any, Kind] = {int: "integer", float: "number", str: "string", datetime: "string", bool: "boolean"}
 

@@ -349,7 +349,7 @@ def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
     "POST", "/v1/games/{name}/observations", "decide", body=ObserveBody, gives=Status, headers=("Idempotency-Key",)
 )
 async def observe(service: Service, request: Request, client: Token) -> Response:
-    """What all arms lost in a round without a decision."""
+    """Report the losses of all arms in a round without a decision."""
     name = request.path_params["name"]
     given = msgspec.structs.asdict(await body_of(service, request, ObserveBody))
     given["request"] = idempotency_key(request) or given["request"]
@@ -405,7 +405,7 @@ async def get_summary(service: Service, request: Request, client: Token) -> Resp
 
 @operation("GET", "/v1/games/{name}/compare", "read", gives=Comparison, query=(("confidence", "number", False),))
 async def compare(service: Service, request: Request, client: Token) -> Response:
-    """What the policy saves next to the rule held back."""
+    """Compare the policy with the rule held back: its savings."""
     text, name = request.query_params.get("confidence", "0.95"), request.path_params["name"]
     try:
         confidence: Any = float(text)
@@ -477,7 +477,7 @@ def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
 
 @operation("GET", "/v1/games/{name}/events", "read", gives="text/event-stream")
 async def events(service: Service, request: Request, client: Token) -> Response:
-    """Where a game stands, whenever that changes."""
+    """Stream the state of a game whenever it changes."""
     name = request.path_params["name"]
     first = await service.standing(name)
 
@@ -504,7 +504,7 @@ async def events(service: Service, request: Request, client: Token) -> Response:
 
 @operation("GET", "/v1/games/{name}/replay", "read", gives=dict[str, Any], query=(("switching_cost", "number", True),))
 async def replay(service: Service, request: Request, client: Token) -> Response:
-    """What holding each arm would have cost at another λ, estimated from the log."""
+    """Estimate from the log the cost of holding each arm at another λ."""
     text = request.query_params.get("switching_cost")
     try:
         cost = float(text or "")
@@ -532,13 +532,13 @@ async def replayed(service: Service, name: str, switching_cost: float) -> dict[s
 
 @operation("GET", "/healthz", None, gives=Status)
 async def healthz(service: Service, request: Request, client: Token) -> Response:
-    """Whether the server answers."""
+    """Say that the server answers."""
     return answer(Status("ok"))
 
 
 @operation("GET", "/readyz", None, gives=Status)
 async def readyz(service: Service, request: Request, client: Token) -> Response:
-    """Whether the store can be written."""
+    """Say whether the store can be written."""
     if service.stopping:
         raise Refused(503, "the server is stopping")
     await service.games.check_writing()

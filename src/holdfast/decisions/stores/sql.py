@@ -150,7 +150,7 @@ Rounds = Sequence[tuple[int, int]]
 
 
 class ConnectionLost(StoreError):
-    """Whether the transaction happened is not known: it may be retried where that is safe."""
+    """A lost connection: the transaction may or may not have happened; retry it where that is safe."""
 
 
 class NewGame(NamedTuple):
