@@ -37,6 +37,7 @@ from holdfast.errors import (
     MissingExtra as MissingExtra,
     NoArmAvailable as NoArmAvailable,
     NotAllowed as NotAllowed,
+    OtherRequest as OtherRequest,
     OtherSettings as OtherSettings,
     OutOfTurn as OutOfTurn,
     SomeRefused as SomeRefused,
