@@ -1,4 +1,4 @@
-"""What is missing is told everywhere: in the log, in totals, and in what replay estimates."""
+"""Missing losses are shown everywhere: in the log, in totals, and in estimates of replay."""
 
 import numpy as np
 import pytest

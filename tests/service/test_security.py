@@ -1,4 +1,4 @@
-"""Who may do what, what a browser may be made to do, and what never leaves."""
+"""Rights of tokens, protection of browsers, and secrets that never leave."""
 
 import json
 import subprocess
@@ -90,6 +90,8 @@ def test_what_is_no_token_is_refused(guarded, written, shown):
 
 def test_a_token_with_another_secret_is_refused(guarded, written):
     id = written["admin"].split("_")[1]
+    for kind in ("xhf", "HF", "", "hf_hf"):
+        problem(guarded("GET", "/v1/games", authorization=f"Bearer {kind}{written['admin'][2:]}"), 401)
     for secret in ("", "x", written["read"].split("_", 2)[2], written["admin"].split("_", 2)[2][:-1]):
         problem(guarded("GET", "/v1/games", authorization=f"Bearer hf_{id}_{secret}"), 401)
 
@@ -116,6 +118,7 @@ def test_other_sites_cannot_make_a_browser_change_anything(web, game):
     for headers in (
         {"origin": "https://evil.example"},
         {"origin": "null"},
+        {"origin": "http://["},
         {"origin": "http://127.0.0.1:1"},
         {"sec_fetch_site": "cross-site"},
         {"sec_fetch_site": "same-site"},

@@ -1,4 +1,4 @@
-"""What the page shows of a game, computed without a server."""
+"""Numbers that the page shows of a game, computed without a server."""
 
 from collections import Counter
 from datetime import timedelta
