@@ -15,6 +15,7 @@
     ├── SomeRefused                               of several losses in one call, some were refused
     ├── UnknownGame        (also a LookupError)   no game of this name in the store
     ├── OtherSettings      (also a ValueError)    the game exists with different settings
+    ├── OtherRequest       (also a ValueError)    another call was made under this idempotency key
     ├── NotAllowed         (also a PermissionError)  a server wants a token, or another one
     └── StoreError         (also an OSError)      a store that cannot be read or written now
         └── BadStore                              or at all: damaged, foreign or of another version
@@ -310,6 +311,18 @@ class OtherSettings(HoldfastError, ValueError):
         shown = "; ".join(f"{key} is {_shown(was)}, given {_shown(given)}" for key, (was, given) in differences.items())
         advice = (" (to change it: ", Changes(differences, self.wanted), ")") if self.wanted else ()
         super().__init__(Words(f"game {name!r} exists with different settings: {shown}", *advice))
+
+
+class OtherRequest(HoldfastError, ValueError):
+    """Another call was made under this idempotency key."""
+
+    made_of = ("request",)
+    exit_code, status = 4, 409
+
+    def __init__(self, request: str) -> None:
+        self.request = request
+        rule = "request must be a new idempotency key: another call was made under this one, and this one was not"
+        super().__init__(f"{rule}; got {_shown(request)}")
 
 
 class NotAllowed(HoldfastError, PermissionError):

@@ -117,9 +117,9 @@ class Worker:
         arms = self.router.policy.arms or range(self.router.policy.n_arms)
         if keyed and chance.random() < 0.3:
             self.router.end(f"conversation {chance.randrange(self.trial.keys)}")
+        key, rule = f"conversation {chance.randrange(self.trial.keys)}" if keyed else None, chance.choice(arms)
         for _ in range(chance.choice([1, 1, 1, 2, 3])):
-            key = f"conversation {chance.randrange(self.trial.keys)}" if keyed else None
-            decisions = self.router.ask(n, request=request, key=key, rule=chance.choice(arms))
+            decisions = self.router.ask(n, request=request, key=key, rule=rule)
             self.note("asked", begin, request=request, decisions=decisions)
             begin = time.monotonic()
         held += [decision.id for decision in decisions if chance.random() < 0.9]  # others never hear of it

@@ -189,6 +189,9 @@ class HandedOut(NamedTuple):
     rounds: int
     at: float
     request: str
+    """Idempotency key of the call, or a generated name."""
+    content: str
+    """Digest of a call with an idempotency key; else empty."""
 
 
 class Loss(NamedTuple):
