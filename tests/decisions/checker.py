@@ -539,7 +539,7 @@ class Checker:
         must(self.settled < row.learnt, f"block {row.number} was learnt from before settlement {row.learnt}")
         block.learnt = row.learnt
         handed = {block.handed, *(ask.first for ask in step.get("asks", "INSERT") if ask.block == block.number)}
-        found = []
+        found: list[tuple[tuple[int, int, int], Observed]] = []
         for rounds in sorted(handed):
             told = [block.losses[round] for round in range(rounds) if round in block.losses]
             if rounds >= after and len(told) == rounds:
