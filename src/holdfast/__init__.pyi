@@ -73,6 +73,11 @@ from holdfast.policies.full_information import (
     Threshold as Threshold,
     WorkFunctionAlone as WorkFunctionAlone,
 )
+from holdfast.policies.hand_written import (
+    Ewma as Ewma,
+    FailOver as FailOver,
+    ThresholdCooldown as ThresholdCooldown,
+)
 from holdfast.policies.hedge import AdaptiveHedgeSwitch as AdaptiveHedgeSwitch
 from holdfast.policies.paused import PausedTsallis as PausedTsallis
 from holdfast.policies.policy import Policy as Policy
