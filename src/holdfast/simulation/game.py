@@ -2,7 +2,8 @@
 
 This loop is the only one. It plays one game, or `SIDE_BY_SIDE` games in the lanes of the processor's vector registers;
 both do the same arithmetic game by game, so they give the same bits. Threads and Dask workers run it through
-`compose_games`, a GPU thread through its own few lines in `holdfast.simulation.cuda`.
+`compose_games`, a GPU thread through its own few lines in `holdfast.simulation.cuda`; a replay runs it with another
+record, which keeps expectations (`holdfast.replays.games`).
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ class Parts(NamedTuple):
     gap: Kernel
     ahead: Kernel | None = None
     """Kernel for what is known of a round beforehand."""
+    keep: Kernel | None = None
+    """Kernel that records a block as it begins; by default what is played (`Record`)."""
     with_arms: bool = False
     """True if the arm of each round is recorded; a compile-time constant, since a lookup costs 3 %."""
 
@@ -143,6 +146,26 @@ def possible(losses: Any, start: float, stop: float) -> bool:
     return wrong == 0
 
 
+def _keep_played(parts: Parts) -> Kernel:
+    """Compose the kernel that records the costs up to each checkpoint of a block, and its arm if wanted."""
+    gap, with_arms = parts.gap, parts.with_arms
+
+    @kernel
+    def keep(rules: Any, state: Any, block: Any, tally: Any, t: float, end: float, mark: int, record: Any) -> int:
+        if with_arms:
+            record_arms(record.arms, block.arm, t, end)
+        while mark < rules.checkpoints.shape[0] and rules.checkpoints[mark] <= end:
+            gap(rules.tables, tally.place, t, rules.checkpoints[mark], tally.block_excess)
+            for g in range(record.excess.shape[0]):
+                record.excess[g, mark] = tally.excess[g] + tally.block_excess[g]
+                record.switches[g, mark] = int(tally.switches[g])
+                record.paid[g, mark] = tally.paid[g]
+            mark += 1
+        return mark
+
+    return keep
+
+
 def _hear_own(parts: Parts) -> Kernel:
     """Compose the kernel that observes the loss of the arm in play."""
     total, observe = parts.total, parts.policy.observe
@@ -197,7 +220,8 @@ def vector_rows(policy: Policy) -> int:
 @composed
 def compose_play(parts: Parts) -> Kernel:
     """Return the game of a few replications, as many as `scratch` has columns."""
-    choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
+    choose, gap = parts.policy.choose, parts.gap
+    keep = _keep_played(parts) if parts.keep is None else parts.keep
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.full_information else _hear_own(parts)
     view_params = parts.policy.params_layout.view
@@ -216,9 +240,8 @@ def compose_play(parts: Parts) -> Kernel:
             tally.arm_before[g] = NO_ARM
             if rules.shuffled:
                 tally.shift[g] = float(int(next_uniform(scratch.environment_streams, g) * K))
-        horizon, tables, costs, checkpoints = rules.horizon, rules.tables, rules.costs, rules.checkpoints
-        marks, mark = checkpoints.shape[0], 0
-        n_costs, n, t = costs.shape[0], 0, 0.0
+        horizon, tables, costs = rules.horizon, rules.tables, rules.costs
+        n_costs, n, mark, t = costs.shape[0], 0, 0, 0.0
         while t < horizon:
             if stop[0] != 0:
                 return STOPPED
@@ -248,15 +271,7 @@ def compose_play(parts: Parts) -> Kernel:
             if wrong > 0 or not 1.0 <= rounds <= LONGEST or rounds != math.floor(rounds):
                 return AGAINST_THE_RULES
             end = min(t + rounds, horizon)
-            if with_arms:
-                record_arms(record.arms, block.arm, t, end)
-            while mark < marks and checkpoints[mark] <= end:
-                gap(tables, tally.place, t, checkpoints[mark], tally.block_excess)
-                for g in range(record.excess.shape[0]):
-                    record.excess[g, mark] = tally.excess[g] + tally.block_excess[g]
-                    record.switches[g, mark] = int(tally.switches[g])
-                    record.paid[g, mark] = tally.paid[g]
-                mark += 1
+            mark = keep(rules, state, block, tally, t, end, mark, record)
             if end < horizon:  # the last block's loss is never used
                 gap(tables, tally.place, t, end, tally.block_excess)
                 for g in range(width):
