@@ -61,9 +61,9 @@ def test_numbers_are_of_what_the_script_plays():
                 decades(longest), write_up.REPLICATIONS
             )
     assert {len(costs[name, "adaptive"][write_up.ROUNDS]) for name in write_up.SETTINGS} == {write_up.TAILS}
-    policy = {"adaptive": write_up.entries(2, 1.0, 10_000)["adaptive"]}
+    policies = {"adaptive": write_up.entries(2, 1.0, 10_000)["adaptive"]}
     world = next(game for game in GAMES if game.name == "two-arms-far").losses(10_000)
-    played = hf.simulate(policy, world, horizon=10_000, switching_cost=1.0, replications=2, seed=write_up.SEED)
+    played = hf.simulate(policies, world, horizon=10_000, switching_cost=1.0, replications=2, seed=write_up.SEED)
     again = samples_of(played)["adaptive"][10_000]
     assert again == pytest.approx(costs["two-arms-far", "adaptive"][10_000][:2], rel=1e-6)
 

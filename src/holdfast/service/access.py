@@ -223,7 +223,7 @@ class Access:
     def _spend(self, who: str) -> None:
         """Count one request of a client limited to `rate` a second, with bursts as large."""
         now = time.monotonic()
-        left, then = self._spent.get(who, (self.rate, now))
+        left, then = self._spent.get(who, (max(self.rate, 1.0), now))
         left = min(left + (now - then) * self.rate, max(self.rate, 1.0))
         if left < 1.0:
             raise Refused(429, f"more than {self.rate:g} requests a second")
