@@ -204,6 +204,11 @@ class RemoteRouter(Router):
         return float(self._remote.look()["holdback"])
 
     @property
+    def scale(self) -> Scale | None:
+        found = self._remote.view["scale"]
+        return None if found is None else Scale.from_settings(found)
+
+    @property
     def history(self) -> RemoteHistory:
         return RemoteHistory(self._remote)
 

@@ -379,6 +379,11 @@ class Router:
         return self._executor.read(lambda _, setup: setup.settings.holdback)
 
     @property
+    def scale(self) -> Scale | None:
+        """How measures become a loss, as of the last call; None if losses are reported."""
+        return self._executor.setup.settings.scale
+
+    @property
     def history(self) -> History:
         """Blocks and totals so far."""
         return History(self._executor)
