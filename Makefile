@@ -14,7 +14,7 @@ LITELLM := .venv-litellm/bin/python
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
 
-.PHONY: install lint types types-of-tests check size test test-versions coverage docs dist reproduce evidence paper bench bench-peers clean
+.PHONY: install lint types types-of-tests check size test mutants test-versions coverage docs dist reproduce evidence paper bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -54,6 +54,10 @@ test: lint
 	$(PYTEST)
 	test ! -x $(LITELLM) || $(LITELLM) -m pytest tests/adapters/test_litellm.py
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
+
+# Plant a fixed sample of small faults in the core, one at a time: do the fast tests notice? At most 30 minutes.
+mutants: $(INSTALLED)
+	$(BIN)/python scripts/mutants.py
 
 # The core suite, and the wheel alone, with the oldest and the newest dependencies, on each Python that this machine has.
 test-versions:

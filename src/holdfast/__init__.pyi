@@ -37,6 +37,7 @@ from holdfast.errors import (
     MissingExtra as MissingExtra,
     NoArmAvailable as NoArmAvailable,
     NotAllowed as NotAllowed,
+    OtherRequest as OtherRequest,
     OtherSettings as OtherSettings,
     OutOfTurn as OutOfTurn,
     SomeRefused as SomeRefused,
@@ -71,6 +72,11 @@ from holdfast.policies.full_information import (
     ShrinkingDartboard as ShrinkingDartboard,
     Threshold as Threshold,
     WorkFunctionAlone as WorkFunctionAlone,
+)
+from holdfast.policies.hand_written import (
+    Ewma as Ewma,
+    FailOver as FailOver,
+    ThresholdCooldown as ThresholdCooldown,
 )
 from holdfast.policies.hedge import AdaptiveHedgeSwitch as AdaptiveHedgeSwitch
 from holdfast.policies.paused import PausedTsallis as PausedTsallis

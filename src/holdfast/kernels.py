@@ -1,4 +1,4 @@
-"""What user-defined policies and environments are made of: the names a kernel may use.
+"""The names that a kernel may use: the parts of user-defined policies and environments.
 
 `kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch`, `ScratchPerArm` declare named state, and
 `several` of them under one name, `Range` and its kinds what saved numbers may be, `Array` a table. `Kernels`

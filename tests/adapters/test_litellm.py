@@ -317,4 +317,5 @@ def test_what_the_page_says_to_copy(tmp_path: Any, monkeypatch: Any) -> None:
     found = dict(blocks(ROOT / "docs/litellm.md"))
     exec(found["python"], {})
     assert asyncio.run(turn(router({"a": "hi", "b": "hi"}))) in "ab"
-    assert isinstance(get_instance_fn(re.search(r'callbacks: \["(.*)"\]', found["yaml"])[1]), HoldfastRouting)
+    (named,) = re.findall(r'callbacks: \["(.*)"\]', found["yaml"])
+    assert isinstance(get_instance_fn(named), HoldfastRouting)

@@ -32,7 +32,7 @@ from holdfast.decisions.stores.address import parse_address
 
 TABLES = ("games", "blocks", "asks", "losses", "heads")
 CLOSE = 1e-10
-"""How far a probability may be from the naive solver's, relatively."""
+"""Relative tolerance between a probability and the naive solver's."""
 
 
 def availability(game: Row, what: str) -> list[tuple[int, float | None]]:
@@ -41,7 +41,7 @@ def availability(game: Row, what: str) -> list[tuple[int, float | None]]:
 
 
 class Violation(Exception):
-    """What the store holds cannot have come about by the rules."""
+    """The contents of the store cannot have come about by the rules."""
 
 
 def must(holds: bool, what: str) -> None:
@@ -114,7 +114,7 @@ class Step:
 
 
 def settings_of(game: Row) -> tuple[str, ...]:
-    """What a change, a pause or a pin changes."""
+    """Return the settings that a change, a pause or a pin changes."""
     return game.policy, game.arms, game.settings, game.availability
 
 
@@ -260,7 +260,7 @@ class Seen:
     forced: int = 0
     key: str | None = None
     draw: dict[str, float] = field(default_factory=dict)
-    """What the policy drew: its arm, rounds and probability."""
+    """The policy's draw: its arm, rounds and probability."""
     live: bool = False
     played: str = ""
     handed: int = 0
@@ -273,7 +273,7 @@ class Seen:
     stored: set[str] = field(default_factory=lambda: {"asks", "losses", "block"})
 
     def by(self) -> list[tuple[int, float]]:
-        """Who played each round that was handed out, and how likely that was."""
+        """Return the arm of each round handed out, and its probability."""
         found = [(self.arm, self.probability)] * self.handed
         for first, count, arm, probability in json.loads(self.played or "[]"):
             found[first : first + count] = [(arm, probability)] * len(found[first : first + count])
@@ -305,7 +305,7 @@ class Checker:
         """Settled blocks in their order."""
         self.missing = self.kept = 0
         self.stood_in = Fraction(0)
-        """What counted for losses that did not come."""
+        """Sum of the losses that counted in place of those that never came."""
         self._set(begun)
         self.twins = [Twin(self.policy, self.active)]
         """One, or several while it is not known in which order a transaction went."""
@@ -523,7 +523,7 @@ class Checker:
             )
 
     def _settle(self, row: Row, head: Row, cut: bool) -> Observed:
-        """What the policy must be told of a settled block: its loss and its rounds."""
+        """Return the loss and the rounds that the policy must be told of a settled block."""
         block = self.blocks[row.number]
         must(row.settled_order == self.settled + 1, f"block {row.number} was settled out of order")
         must(block.handed == block.rounds and not block.live, f"block {row.number} was settled with rounds left")
@@ -589,7 +589,7 @@ class Checker:
         seconds = self.settings.seconds is not None
 
         def too_early(block: Seen, settled: int) -> list[int]:
-            """What was to be settled before this block began and was not: it was due, or the policy waits."""
+            """Return the blocks due before this one began but not settled, or those the policy waits for."""
             if not self.twin.waits and not seconds and self.settings.rounds is None:
                 return []
             mark = block.began if seconds else at_begin[block.number]
@@ -724,7 +724,7 @@ class Checker:
     # ---- the end
 
     def check_totals(self, router: hf.Router) -> None:
-        """What users see is what was computed."""
+        """Check that users see the computed numbers."""
         totals = router.history.totals
         told = [loss for block in self.blocks.values() for loss in block.losses.values()]
         out = sum(block.handed - len(block.losses) for block in self.open.values())
@@ -776,7 +776,7 @@ class Lost:
     restored: tuple[float, float]
 
     def keeps(self, call: dict[str, Any]) -> bool:
-        """Whether what was acknowledged must still be there."""
+        """Return True if acknowledged calls must still be there."""
         return bool(call["end"] < self.copied[0] or call["begin"] > self.restored[1])
 
 

@@ -24,7 +24,7 @@ def in_another_process(work):
 
 
 def open_and_close(url):
-    """As another process would: its close may remove the log."""
+    """Open and close the file as another process would: its close may remove the log."""
     code = "import sys, sqlite3; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM holdfast_heads'); c.close()"
     subprocess.run([sys.executable, "-c", code, url.removeprefix("sqlite:///")], check=True)
 
@@ -57,7 +57,7 @@ def test_a_log_that_was_deleted_is_noticed(folder):
 
 
 def test_looking_at_the_file_itself_drops_no_locks(folder):
-    """What the check of a file's content opens and closes is closed by SQLite, which keeps its locks."""
+    """SQLite itself closes the file that the check of its content opened, and so keeps its locks."""
     url = f"sqlite:///{folder}/g.db"
     router = hf.open(url, "game", SWITCH, seed=1)
     for _ in range(3):

@@ -200,7 +200,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(handle=st.integers(0, 1), n=st.integers(1, 5))
     def crash_before_the_commit(self, handle, n):
-        """What was under way leaves no trace."""
+        """Interrupted calls leave no trace."""
         router = self.handles[handle]
 
         dying = False

@@ -56,7 +56,7 @@ def heard(caplog, capsys):
 
 
 SECRETS: set[str] = set()
-"""What signs the ids of the games that were begun here."""
+"""Secrets that sign the ids of the games begun here."""
 
 
 def forms(url: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a game goes on with: settings refused, costs changed, arms that come and go."""
+"""Settings that a game continues with: some refused, costs changed, arms that come and go."""
 
 import random
 from contextlib import contextmanager, suppress

@@ -1,4 +1,4 @@
-"""What holds in every store: asking, telling, repeating, refusing, waiting."""
+"""The contract of every store: asking, telling, repeating, refusing, waiting."""
 
 import json
 import math
@@ -9,7 +9,7 @@ import pytest
 from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
 
 import holdfast as hf
-from holdfast.decisions.errors_json import error_from_json, error_to_json
+from holdfast.errors import error_from_json, error_to_json
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -230,6 +230,29 @@ def test_a_request_made_again_gets_the_same_decisions(place):
     assert router.ask(1, request="r-2")[0].id not in {d.id for d in decisions}
     with pytest.raises(hf.InvalidParameter, match="request must be a name"):
         router.ask(request="")
+
+
+def test_a_key_belongs_to_one_kind_of_call_with_one_content(place):
+    """An observation under the key of an ask is recorded; another call of the same kind is refused, not answered."""
+    router = place.open(policy=hf.AdaptiveHedgeSwitch(arms=["a", "b"], switching_cost=0.3), seed=1)
+    decision = router.ask(request="k", available=["a", "b"])
+    router.tell(decision.id, losses=[0.1, 0.2])
+    for _ in range(2):  # the second changes nothing
+        router.observe([0.3, 0.4], request="k")
+        assert router.ask(request="k", available=["b", "a"]) == decision
+    assert router.history.record["a"].to_list() == [0.1, 0.3]
+    other_calls = [
+        lambda: router.observe([0.3, 0.5], request="k"),
+        lambda: router.ask(request="k"),
+        lambda: router.ask(2, request="k", available=["a", "b"]),
+        lambda: place.open().ask(request="k", available=["b"]),
+    ]
+    for other in other_calls:
+        with pytest.raises(hf.OtherRequest, match="request must be a new idempotency key") as caught:
+            other()
+        assert (caught.value.request, caught.value.status) == ("k", 409)
+    assert router.rounds == 1
+    assert router.history.record.height == 2
 
 
 def test_two_handles_see_one_game(place):

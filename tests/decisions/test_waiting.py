@@ -100,7 +100,7 @@ def test_a_block_nobody_heard_of_is_as_its_arm_was_before(place):
 
 
 def test_dropped_rounds_are_left_out(place):
-    """Of a block of two, one told: the policy is told of one round."""
+    """A block of two with one loss told counts as one round to the policy."""
     router = place.open(policy=SWITCH, seed=1, patience=HOUR, missing="drop")
     zero = place.open("zero", SWITCH, seed=1)
     first, _ = router.ask(2)

@@ -1,4 +1,4 @@
-"""What a refused command says, in words and in JSON, with which exit code; and that it says nothing secret."""
+"""Errors of refused commands, in words and in JSON, with their exit codes and without secrets."""
 
 import json
 import os
@@ -17,7 +17,7 @@ import holdfast as hf
 from holdfast import errors
 from holdfast.cli import app
 from holdfast.decisions import executor
-from holdfast.decisions.errors_json import error_to_json
+from holdfast.errors import error_to_json
 
 pytestmark = pytest.mark.slow
 

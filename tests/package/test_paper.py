@@ -20,7 +20,7 @@ def text():
 
 
 def keys(text: str, command: str) -> set[str]:
-    """What all uses of a command name."""
+    """Return the keys in all uses of a command."""
     found = re.findall(rf"\\{command}\{{([^}}]*)\}}", text)
     return {key.strip() for group in found for key in group.split(",")}
 

@@ -1,4 +1,4 @@
-"""What `import holdfast` offers, what it costs, and that every example in a docstring is true."""
+"""The names and the cost of `import holdfast`, and every example in a docstring."""
 
 import builtins
 import doctest

@@ -21,7 +21,7 @@ WITH_ORACLE = [name for name in ESTIMATING if CASES[name].oracle]
 
 
 def differences(C: Any) -> np.ndarray:
-    """What p depends on: the state may move all of C by one number."""
+    """Return the numbers that p depends on: the state may move all of C by one number."""
     return np.asarray(C) - np.min(C)
 
 

@@ -100,7 +100,7 @@ def test_white_space_around_a_token_does_not_matter():
 
 
 def test_decisions_of_a_block_are_handed_out_without_requests(tmp_path):
-    """What is fetched is recorded at once; what is not used stays open, and pauses count from the next fetch on."""
+    """Fetched decisions are recorded at once; unused ones stay open, and pauses count from the next fetch on."""
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         local = holdfast_client.open(web.url, "game", local=True, **LONG)
         plain = hf.open(web.url, "game")

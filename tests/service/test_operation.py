@@ -1,4 +1,4 @@
-"""What happens to a server over months: full disks, a store that is away, proxies, many who watch, broken files."""
+"""Months in the life of a server: full disks, a store that is away, proxies, many who watch, broken files."""
 
 import json
 import re

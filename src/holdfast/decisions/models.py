@@ -25,7 +25,7 @@ MOST_TIME = 1e11
 
 
 PINNED, BY_RULE = 1, 2
-"""Who chose a block's arm, where the policy did not."""
+"""Origin of a block's arm, where the policy did not choose it."""
 
 
 class Decision(NamedTuple):
@@ -189,6 +189,9 @@ class HandedOut(NamedTuple):
     rounds: int
     at: float
     request: str
+    """Idempotency key of the call, or a generated name."""
+    content: str
+    """Digest of a call with an idempotency key; else empty."""
 
 
 class Loss(NamedTuple):

@@ -13,7 +13,6 @@ from typing import Any, cast
 import numpy as np
 
 from holdfast.checks import one_of, whole_number
-from holdfast.decisions.errors_json import error_from_json
 from holdfast.decisions.executor import Executor
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.holdout import Saving
@@ -31,6 +30,7 @@ from holdfast.errors import (
     OutOfTurn,
     StoreError,
     UnknownDecision,
+    error_from_json,
 )
 from holdfast.extras import pl
 from holdfast.numerics.layout import Array
@@ -154,7 +154,7 @@ SENT: Mapping[type, Callable[[RemoteExecutor, Any, float | None], Any]] = {
     Change: _change,
     SetAvailability: _set_availability,
 }
-"""How each request is sent."""
+"""The function that sends each kind of request."""
 
 
 class RemoteRouter(Router):

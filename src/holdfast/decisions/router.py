@@ -717,7 +717,8 @@ def open(
     setup = setup_of(game, policy, allow)
     given = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
     executor = Executor(store, setup, given, patient, wait, clock)
-    if fresh is not None and state is not None and game.uid == fresh.game.uid:
+    executor.began = fresh is not None and game.uid == fresh.game.uid
+    if executor.began and fresh is not None and state is not None:
         executor.keep_state(fresh.head.state_version, state)
     router = Router(executor)
     wanted = Change(change_switching_cost, add_arms, retire_arms, policy=policy, compared=settings)  # type: ignore[arg-type]

@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import CostTable, checked_costs, real_number, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.numerics.costs import CostTable, checked_costs
 from holdfast.numerics.sums import plus
 
 NO_LAYER = -1

@@ -31,9 +31,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import address_of, check_fields, number_range, real_number, whole, whole_number
+from holdfast.checks import address_of, check_fields, checked_costs, number_range, real_number, whole, whole_number
 from holdfast.errors import NAMES, BadSavedState, HoldfastError, InvalidParameter, Set, Words
-from holdfast.numerics.costs import checked_costs
 from holdfast.numerics.layout import (
     ArmIndex,
     Array,
@@ -74,7 +73,7 @@ Kernel = Callable[..., Any]
 """A function for Numba. Its arguments are arrays on a CPU or a GPU, or plain NumPy's: no type says that."""
 
 Announcement = Literal["switching_cost", "loss_bound"]
-"""What a policy may need to be told at the start of each block."""
+"""An announcement that a policy may need at the start of each block."""
 
 BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
 """Leading fields of every policy's block; a probability of 0 means unknown."""

@@ -56,7 +56,7 @@ AskBody, ObserveBody = body_of_request(Ask), body_of_request(Observe)
 
 
 class GameSettings(Struct, forbid_unknown_fields=True):
-    """How a game waits for losses, and what of it is left to others."""
+    """Settings of a game: how it waits for losses, and the share that is left to another rule."""
 
     patience: Patience = None
     missing: Missing = None
@@ -79,7 +79,7 @@ class NewGame(GameSettings, kw_only=True):
 
 
 class Wanted(NewGame, kw_only=True):
-    """What a game must be; the policy may be left out."""
+    """A game to open or begin; the policy may be left out."""
 
     policy: Text = None
 
@@ -197,7 +197,7 @@ class DecisionList(Struct):
 
 
 LossIn = dict[str, Any]
-"""What a decision lost: `LOSS_SCHEMA` says how."""
+"""The loss of a decision, in one of the forms of `LOSS_SCHEMA`."""
 
 LOSS_SCHEMA = {
     "type": "object",
@@ -224,7 +224,7 @@ LossOf = Annotated[
 
 
 class Losses(Struct, forbid_unknown_fields=True):
-    """What several decisions lost."""
+    """The losses of several decisions."""
 
     losses: Annotated[list[LossOf], Meta(max_length=MOST_LOSSES)]
 
@@ -237,7 +237,7 @@ class ReceiptView(Struct):
 
 
 class Verdict(Struct, omit_defaults=True):
-    """What became of one loss: 200 and `new`, or another status and the problem."""
+    """The answer for one loss: 200 and `new`, or another status and the problem."""
 
     status: int
     new: bool | UnsetType = UNSET
@@ -310,7 +310,7 @@ class ChangeList(Struct):
 
 
 class Comparison(Struct):
-    """What the policy saves next to the rule held back; null where that is not known yet."""
+    """Savings of the policy, compared with the rule held back; null where not known yet."""
 
     units: int
     held_back: int
@@ -327,7 +327,7 @@ class Comparison(Struct):
 
 
 class Ended(Struct):
-    """Whether there was such a conversation."""
+    """Answer of an `end`: true if there was such a conversation."""
 
     ended: bool
 
@@ -345,7 +345,7 @@ class Status(Struct):
 
 
 class Problem(Struct):
-    """What went wrong (RFC 9457), with the library's error."""
+    """A problem (RFC 9457), with the library's error."""
 
     type: str
     title: str

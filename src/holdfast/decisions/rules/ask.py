@@ -5,11 +5,11 @@ from __future__ import annotations
 from holdfast.decisions.all_losses import look_ahead
 from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import PINNED, Block, Decision, HandedOut, Head
-from holdfast.decisions.requests import Ask
+from holdfast.decisions.requests import Ask, content_of
 from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, enter, is_open, settle_due
-from holdfast.errors import Call, HoldfastError, InvalidParameter, OutOfTurn, Words
+from holdfast.errors import Call, HoldfastError, InvalidParameter, OtherRequest, OutOfTurn, Words
 from holdfast.numerics.sums import exact_sum
 from holdfast.players.losses import announced_value
 
@@ -17,9 +17,12 @@ from holdfast.players.losses import announced_value
 def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     """Hand out up to `n` decisions; fewer only where the policy waits for losses."""
     n, rule, key = request.n, request.rule, request.key
-    if (view.again or request.request is not None) and (before := asked_before(view, view.name)):
+    content = content_of(request)
+    if (view.again or content) and (before := asked_before(view, view.name, content)):
+        if isinstance(before, OtherRequest):
+            return before
         if len(before) < n and not view.setup.policy.waits_for_losses:
-            same = "must be made again with the same n and while all its decisions are remembered"
+            same = "must be made again while all its decisions are remembered"
             return InvalidParameter("request", f"{same}: of {n} there are {len(before)}", view.name)
         return before
     setup, head = view.setup, view.head
@@ -46,7 +49,7 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     if head.next_idle is not None:
         end_idle(view, clock)
     bound = None if bounds == setup.bounds else bounds[1]
-    call = HandOut(clock, view.name, request.switching_cost, value, bound, down, ruled, head.asked + n)
+    call = HandOut(clock, view.name, content, request.switching_cost, value, bound, down, ruled, head.asked + n)
     if request.forecast is not None and not setup.sees_all:
         left_out = f"must be left out: {setup.policy.label} does not see the losses of all arms"
         return InvalidParameter("forecast", left_out, request.forecast)
@@ -80,10 +83,12 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     return given
 
 
-def asked_before(view: View, request: str) -> list[Decision]:
-    """Return what a request got, if it was made before."""
-    found = view.reads.asked(request)
-    found += [(ask, view.block(ask.block)) for ask in view.events.asks if ask.request == request]
+def asked_before(view: View, request: str, content: str) -> list[Decision] | OtherRequest:
+    """Return what an ask of this name got, if it was made before."""
+    found = [(ask, block) for ask, block in view.reads.asked(request) if ask.rounds]
+    found += [(ask, view.block(ask.block)) for ask in view.events.asks if ask.request == request and ask.rounds]
+    if found and found[0][0].content != content:
+        return OtherRequest(request)
     decisions = view.setup.decisions
     return [d for ask, b in found for d in decisions(b, range(ask.first, ask.first + ask.rounds), ask.at)]
 
@@ -115,7 +120,7 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
         if call.down or arm != block.arm:
             view.change(block._replace(played=with_stretch(block.played, rounds, arm, probability)))
     asked, next_due = head.asked + len(rounds), head.next_due
-    view.events.asks.append(HandedOut(number, rounds.start, len(rounds), call.clock, call.request))
+    view.events.asks.append(HandedOut(number, rounds.start, len(rounds), call.clock, call.request, call.content))
     if setup.has_patience and rounds.stop == head.rounds:
         due = setup.settings.due(call.clock, call.asked)
         view.change(view.block(number)._replace(due=due))
@@ -144,7 +149,7 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: HandOut) -> list[Decisi
     due = setup.due(call.clock, asked)
     block = Block(number, None, arm, n, 1.0, call.clock, call.bound, PINNED, "{}", head.asked, due=due)
     view.blocks[number] = view.events.begun[number] = block
-    view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request))
+    view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request, call.content))
     if arm != head.last_arm:
         head = _switched(view, arm, call.cost)
     next_due = earliest(due, head.next_due)

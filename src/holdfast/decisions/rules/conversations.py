@@ -9,6 +9,9 @@ from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_st
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, settle, settle_due
 from holdfast.errors import HoldfastError, InvalidParameter
 
+MOST_STRETCHES = 64
+"""Times that a conversation may be handed to other arms; each ask reads and writes them all."""
+
 
 def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[Decision] | HoldfastError:
     """Hand out rounds of a conversation. The first draws its arm, as a block that lasts until its end."""
@@ -16,7 +19,7 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
     if setup.policy.waits_for_losses:
         return InvalidParameter("key", f"is not for {setup.policy.label}, which waits for the losses of each draw", key)
     block = live_conversation(view, key)
-    if block is not None and not (call.clock - block.last <= setup.settings.key_life and setup.plays(block)):
+    if block is not None and not _goes_on(view, block, call.clock):
         end_conversation(view, block, call.clock)
         block, head = None, view.head
     if block is None and setup.settings.holdback and (block := held_back(view, call, key)) is not None:
@@ -33,10 +36,16 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
         played = with_stretch(played, rounds, *who_plays(view, block, block.arm, call.down))
     # `first` is such that the lateness of the latest round is right
     view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
-    view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request))
+    view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request, call.content))
     idle = call.clock + setup.settings.key_life if head.next_idle is None else head.next_idle
     view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle)
     return setup.decisions(view.blocks[block.number], rounds, call.clock)
+
+
+def _goes_on(view: View, block: Block, clock: float) -> bool:
+    """Return True unless a conversation was idle too long, lost its arm for good, or changed hands too often."""
+    kept = clock - block.last <= view.setup.settings.key_life and view.setup.plays(block)
+    return kept and block.played.count("[") <= MOST_STRETCHES
 
 
 def live_conversation(view: View, key: str) -> Block | None:

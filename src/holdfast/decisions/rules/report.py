@@ -19,7 +19,7 @@ from holdfast.decisions.all_losses import last_known, learn, look_ahead, losses_
 from holdfast.decisions.codec import block_text, block_values, undamaged
 from holdfast.decisions.models import Block, Events, HandedOut, Head, Loss, Receipt, Seen, new_token
 from holdfast.decisions.outcomes import AllLosses, Outcome
-from holdfast.decisions.requests import Compact, Observe, Report, Tell
+from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
 from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, stand_in_for
 from holdfast.errors import (
     AlreadyTold,
@@ -28,6 +28,7 @@ from holdfast.errors import (
     Forgotten,
     HoldfastError,
     InvalidParameter,
+    OtherRequest,
     OutOfTurn,
     TooLate,
     UnknownDecision,
@@ -226,9 +227,13 @@ def _as_if_asked(view: View, losses: Mapping[int, float], announced: float, cloc
 def observe(view: View, request: Observe) -> HoldfastError | None:
     """Record the losses of all arms in a round that this game did not decide, as a block without rounds."""
     setup, clock, losses = view.setup, max(view.now, view.head.clock), request.losses
-    known = view.again or request.request is not None
-    if known and (view.reads.asked(view.name) or any(one.request == view.name for one in view.events.asks)):
-        return None
+    content = content_of(request)
+    if view.again or content:
+        named = [ask for ask, _ in view.reads.asked(view.name)]
+        named += [ask for ask in view.events.asks if ask.request == view.name]
+        before = [ask for ask in named if not ask.rounds]  # those of decisions have rounds
+        if before:
+            return None if before[0].content == content else OtherRequest(view.name)
     if not setup.sees_all:
         rule = f"must be told of decisions: {setup.policy.label} learns from the arms that it draws"
         return InvalidParameter("losses", rule, losses)
@@ -249,7 +254,7 @@ def observe(view: View, request: Observe) -> HoldfastError | None:
     number, order, arm = head.block + 1, head.settled + 1, setup.active[int(values[0])]
     block = Block(number, None, arm, 0, float(values[2]), clock, None, 0, data, head.asked)
     block = block._replace(settled_order=order, settled_at=clock, total=0.0)
-    view.events.asks.append(HandedOut(number, 0, 0, clock, view.name))
+    view.events.asks.append(HandedOut(number, 0, 0, clock, view.name, content))
     view.events.seen.append(Seen(number, 0, at, json.dumps(by_arm)))
     enter(view, block)
     view.head = view.head._replace(settled=order, clock=clock)

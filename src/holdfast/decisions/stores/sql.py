@@ -76,7 +76,8 @@ SCHEMA = (
     "CREATE INDEX holdfast_blocks_settled ON holdfast_blocks (game, settled_order) WHERE settled_order IS NOT NULL",
     """CREATE TABLE holdfast_asks (
         game BIGINT NOT NULL, block BIGINT NOT NULL, first BIGINT NOT NULL, rounds BIGINT NOT NULL,
-        at {float} NOT NULL, request TEXT NOT NULL, PRIMARY KEY (game, block, first)) {compact}""",
+        at {float} NOT NULL, request TEXT NOT NULL, content TEXT NOT NULL,
+        PRIMARY KEY (game, block, first)) {compact}""",
     "CREATE INDEX holdfast_asks_request ON holdfast_asks (game, request)",
     """CREATE TABLE holdfast_losses (
         game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
@@ -149,7 +150,7 @@ Rounds = Sequence[tuple[int, int]]
 
 
 class ConnectionLost(StoreError):
-    """Whether the transaction happened is not known: it may be retried where that is safe."""
+    """A lost connection: the transaction may or may not have happened; retry it where that is safe."""
 
 
 class NewGame(NamedTuple):

@@ -115,9 +115,9 @@ class SqliteStore(Store):
         take_part_in_forks(STORE, self)
 
     def __del__(self) -> None:
-        try:  # whatever state the interpreter is in: at its end even `suppress` is gone
+        try:  # noqa: SIM105  # whatever state the interpreter is in: at its end even `suppress` is gone
             self._close()
-        except Exception:  # noqa: SIM105
+        except Exception:
             pass
 
     def close(self) -> None:
