@@ -17,7 +17,8 @@ least, is left out for five seconds, as LiteLLM does; all ways have that.
   latency being 0.001 $; all else by default. It was chosen on seeds 0 to 2, the table is played on others.
 
 Figures are multiples of the bill of the best single provider, which is known afterwards only, the share of turns that
-found a warm cache, and changes of the deployment inside conversations, for each of them. Intervals are Student's, of 95 %.
+found a warm cache, and changes of the deployment inside conversations, for each of them. Intervals are Student's, of
+95 %.
 """
 
 import argparse
