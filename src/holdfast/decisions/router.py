@@ -48,6 +48,7 @@ from holdfast.errors import (
     StoreError,
     UnknownGame,
 )
+from holdfast.logs import Sparse
 from holdfast.numerics.layout import Array
 from holdfast.numerics.scales import Scale
 from holdfast.players.game import Game as Learner
@@ -55,6 +56,7 @@ from holdfast.policies.policy import Policy
 from holdfast.text import counted, number
 
 LOG = logging.getLogger(__name__)
+LOG.addFilter(Sparse())  # a store that is away for an hour is not said with each ask
 
 
 Outcomes = Mapping[str, float | Mapping[str, Any]] | Iterable[tuple[str, float | Mapping[str, Any]]]
@@ -308,14 +310,41 @@ class Router:
         """
         self._executor.execute(Observe(losses, at, switching_cost, request))
 
+    async def aobserve(
+        self,
+        losses: Mapping[Any, float] | Iterable[float],
+        *,
+        at: datetime | None = None,
+        switching_cost: float | None = None,
+        request: str | None = None,
+    ) -> None:
+        """Like `observe`, without blocking the event loop.
+
+        Parameters
+        ----------
+        losses, at, switching_cost, request
+            As in `observe`.
+        """
+        await self._executor.execute_async(Observe(losses, at, switching_cost, request))
+
     def end(self, key: str) -> bool:
         """End a conversation, so that it is learnt from once its losses are in. Return False if there was none."""
         ended: bool = self._executor.execute(End(key))
         return ended
 
+    async def aend(self, key: str) -> bool:
+        """Like `end`, without blocking the event loop."""
+        ended: bool = await self._executor.execute_async(End(key))
+        return ended
+
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does. Return how many."""
         settled: int = self._executor.execute(Settle())
+        return settled
+
+    async def asettle(self) -> int:
+        """Like `settle`, without blocking the event loop."""
+        settled: int = await self._executor.execute_async(Settle())
         return settled
 
     # ---- status
@@ -435,6 +464,18 @@ class Router:
         )
         self.apply(Change(switching_cost, add_arms, retire_arms, settings, reason=reason))  # type: ignore[arg-type]
 
+    async def achange(self, **changes: Any) -> None:
+        """Like `change`, without blocking the event loop.
+
+        Parameters
+        ----------
+        changes
+            Parameters of `change`.
+        """
+        import asyncio
+
+        await asyncio.to_thread(self.change, **changes)
+
     def apply(self, wanted: Change) -> None:
         """Make a change, unless the result would differ from what is wanted."""
         self._executor.execute(wanted)
@@ -453,9 +494,25 @@ class Router:
         """
         self._executor.execute(SetAvailability("pause", arm, until, reason))
 
+    async def apause(
+        self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None
+    ) -> None:
+        """Like `pause`, without blocking the event loop.
+
+        Parameters
+        ----------
+        arm, until, reason
+            As in `pause`.
+        """
+        await self._executor.execute_async(SetAvailability("pause", arm, until, reason))
+
     def resume(self, arm: int | str, reason: str | None = None) -> None:
         """Hand out a paused arm again."""
         self._executor.execute(SetAvailability("resume", arm, reason=reason))
+
+    async def aresume(self, arm: int | str, reason: str | None = None) -> None:
+        """Like `resume`, without blocking the event loop."""
+        await self._executor.execute_async(SetAvailability("resume", arm, reason=reason))
 
     def pin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
         """Hand out this arm only, in all processes. These rounds are recorded as forced.
@@ -476,9 +533,23 @@ class Router:
         """
         self._executor.execute(SetAvailability("pin", arm, until, reason))
 
+    async def apin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
+        """Like `pin`, without blocking the event loop.
+
+        Parameters
+        ----------
+        arm, until, reason
+            As in `pin`.
+        """
+        await self._executor.execute_async(SetAvailability("pin", arm, until, reason))
+
     def unpin(self, reason: str | None = None) -> None:
         """Leave the choice of arms to the policy again."""
         self._executor.execute(SetAvailability("unpin", reason=reason))
+
+    async def aunpin(self, reason: str | None = None) -> None:
+        """Like `unpin`, without blocking the event loop."""
+        await self._executor.execute_async(SetAvailability("unpin", reason=reason))
 
     def close(self) -> None:
         """Close the store's files and connections. Other routers that share them reopen them."""
