@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 
 ELSEWHERE = {
     "README.md": "tests/package/test_documents.py",
+    "docs/litellm.md": "tests/adapters/test_litellm.py",
     "docs/loss_and_lambda.md": "tests/package/test_loss_and_lambda.py",
     "docs/new_environment.md": "tests/package/test_documents.py",
     "docs/new_policy.md": "tests/package/test_documents.py",
