@@ -11,6 +11,8 @@ from holdfast.decisions import (
 from holdfast.environments import (
     Bernoulli as Bernoulli,
     ChangingBest as ChangingBest,
+    ChangingEnvironment as ChangingEnvironment,
+    CommonJumps as CommonJumps,
     ConstrainedBernoulli as ConstrainedBernoulli,
     Corrupted as Corrupted,
     Drifting as Drifting,
@@ -19,10 +21,15 @@ from holdfast.environments import (
     Found as Found,
     JumpingLevels as JumpingLevels,
     LossTable as LossTable,
+    MarkovChain as MarkovChain,
     MultiScaleWalk as MultiScaleWalk,
+    OrnsteinUhlenbeck as OrnsteinUhlenbeck,
+    Outages as Outages,
     PiecewiseConstant as PiecewiseConstant,
+    RandomChanges as RandomChanges,
     Reversal as Reversal,
     Seasonal as Seasonal,
+    Seasons as Seasons,
     UnseenTurn as UnseenTurn,
 )
 from holdfast.errors import (

@@ -141,9 +141,12 @@ WORLDS: dict[str, Callable[[int], hf.Environment]] = {
     "unseen-turn": lambda T: hf.UnseenTurn(ARMS, T),
     "jumping-levels": lambda T: hf.JumpingLevels(ARMS, T, stretch=50),
     "multi-scale-walk": lambda T: hf.MultiScaleWalk(ARMS, T, 3),
+    "random-changes": lambda T: hf.RandomChanges(ARMS, every=60),
     "forecast-table": lambda T: hf.ForecastTable(hf.LossTable(table(T)), forecasts=forecasts(T)),
     "forecast-table, closed arms": lambda T: hf.ForecastTable(
         hf.LossTable(table(T)), forecasts=forecasts(T), available=available(T)
     ),
 }
-"""Every kind of environment but the searched worlds, which are phases like `PiecewiseConstant`."""
+"""Every kind of environment but the searched worlds, which are phases like `PiecewiseConstant`, and of those that draw
+their path anew one: the paths of the others are frozen by themselves.
+"""

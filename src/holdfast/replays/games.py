@@ -52,7 +52,7 @@ from holdfast.runs import plain
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.described import described_policy
-from holdfast.simulation.game import TALLY, Parts, Rules, Scratch, compose_play, record_arms, vector_rows
+from holdfast.simulation.game import TALLY, Parts, Rules, Scratch, compose_play, vector_rows
 from holdfast.simulation.run import fitted, simulate
 from holdfast.simulation.tasks import Task, run_task
 from holdfast.text import number
@@ -204,7 +204,7 @@ def _known(tables: Any, state: Any, t: float, shift: float) -> None:
 
 
 @kernel
-def _expect(rules: Any, state: Any, block: Any, tally: Any, t: float, end: float, mark: int, record: Any) -> int:
+def _expect(rules: Any, state: Any, tally: Any, t: float, end: float, mark: int, record: Any) -> int:
     """Add up the mean loss over the policy's distribution, and its mean switches and their cost; sums at each mark."""
     losses, low, unit = rules.tables.losses, rules.tables.ends[0], rules.tables.ends[2]
     lost, moved = 0.0, 0.0
@@ -215,7 +215,6 @@ def _expect(rules: Any, state: Any, block: Any, tally: Any, t: float, end: float
     sums[LOSS, 0], sums[LOSS, 1] = compensated(sums[LOSS, 0], sums[LOSS, 1], lost)
     sums[SWITCHES, 0], sums[SWITCHES, 1] = compensated(sums[SWITCHES, 0], sums[SWITCHES, 1], moved)
     sums[PAID, 0], sums[PAID, 1] = compensated(sums[PAID, 0], sums[PAID, 1], state.moving[0])
-    record_arms(record.arms, block.arm, t, end)
     while mark < rules.checkpoints.shape[0] and rules.checkpoints[mark] <= end:
         for what in range(3):
             record.marked[what, mark] = sums[what, 0] + sums[what, 1]
@@ -284,16 +283,19 @@ def expected_game(
         checkpoints=rounds,
         policy_key=policy_key(seed, name or policy.label),
         environment_key=policy_key(seed, ""),
+        path_key=policy_key(seed, ""),
+        plan_cost=-1.0,
     )
     record = _Expectations(np.zeros((3, 2)), np.zeros((3, len(rounds))), np.zeros((1, len(losses)), dtype=np.int32))
-    play = compose_play(Parts(kernels, _heard, _no_gap, ahead=_known, keep=_expect))
+    play = compose_play(Parts(kernels, _heard, _no_gap, ahead=_known, keep=_expect, with_arms=True))
     scratch = Scratch(
-        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
-        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
+        *(np.zeros((STATE_SIZE, 1), dtype=np.uint64) for _ in range(3)),
         np.zeros((kernels.state_layout.n_numbers, 1)),
         np.zeros((vector_rows(policy), 1)),
         np.zeros((kernels.block_layout.n_numbers, 1)),
         np.zeros((TALLY.n_numbers, 1)),
+        np.zeros((1, 1)),
+        np.zeros((1, 1)),
     )
     play(rules, 0, scratch, K, np.zeros(1, dtype=np.uint8), record)
     sums = record.marked
