@@ -289,7 +289,9 @@ def expected_game(
     record = _Expectations(np.zeros((3, 2)), np.zeros((3, len(rounds))), np.zeros((1, len(losses)), dtype=np.int32))
     play = compose_play(Parts(kernels, _heard, _no_gap, ahead=_known, keep=_expect, with_arms=True))
     scratch = Scratch(
-        *(np.zeros((STATE_SIZE, 1), dtype=np.uint64) for _ in range(3)),
+        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
+        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
+        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
         np.zeros((kernels.state_layout.n_numbers, 1)),
         np.zeros((vector_rows(policy), 1)),
         np.zeros((kernels.block_layout.n_numbers, 1)),
