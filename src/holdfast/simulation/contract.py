@@ -23,6 +23,7 @@ from holdfast._numba.compile import COMPILED
 from holdfast._numba.plain import plain
 from holdfast.checks import address_of, class_at, made
 from holdfast.environments import Environment, LossTable
+from holdfast.environments.changing import ChangingEnvironment
 from holdfast.environments.registry import ENVIRONMENTS, make_environment
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.layout import Array
@@ -90,6 +91,7 @@ def check(thing: Any) -> Checked:
     begun = time.perf_counter()
     thing = _made(thing)
     parts: tuple[Callable[[Any], None], ...] = POLICY_PARTS if isinstance(thing, Policy) else ENVIRONMENT_PARTS
+    parts = CHANGING_PARTS if isinstance(thing, ChangingEnvironment) else parts
     if not isinstance(thing, (Policy, Environment)):
         raise InvalidParameter("check", "must be given a policy or an environment, its class or its name", thing)
     for part in parts:
@@ -739,14 +741,15 @@ def is_played(environment: Environment) -> None:
     task = Task("exp3", policy, environment, horizon, Costs.of(0.0), (1, horizon), SEED, 0, WORTH_ALL_LANES + 2)
     if environment.closes_arms:
         return
-    with _blamed(environment, "total_kernel", "fails in a simulation"):
+    part = "move_kernel" if isinstance(environment, ChangingEnvironment) else "total_kernel"
+    with _blamed(environment, part, "fails in a simulation"):
         together = run_task(task)
         assert together is not None
         for i in (0, 1, task.count - 1):
             alone = run_task(replace(task, first=i, count=1))
             assert alone is not None
             if not np.array_equal(alone.excess[0], together.excess[i]):
-                blame(environment, "total_kernel", "or gap_kernel gives a game other numbers side by side than alone")
+                blame(environment, part, "or gap_kernel gives a game other numbers side by side than alone")
     if (again := _pickled(environment)) is not None:
         there = run_task(replace(task, environment=again, count=1))
         assert there is not None
@@ -763,6 +766,29 @@ def is_played(environment: Environment) -> None:
         ):
             blame(environment, "settings", "make another environment: is the class marked @dataclass(frozen=True)?")
 
+
+def draws_a_path(environment: ChangingEnvironment) -> None:
+    """The path drawn in each game has means from 0 to 1, and is the same again, and in plain Python."""
+    rounds, interpreted = min(_last(environment), ROUNDS), plain(environment.move_kernel)
+    with _blamed(environment, "move_kernel", "fails"), np.errstate(all="ignore"):
+        path = environment.path(rounds, seed=SEED)
+        again = environment.path(rounds, seed=SEED)
+        object.__setattr__(environment, "move_kernel", interpreted)
+        try:
+            slowly = environment.path(rounds, seed=SEED)
+        finally:
+            object.__delattr__(environment, "move_kernel")
+    if not np.all((path >= 0) & (path <= 1)):
+        t = int(np.argmin(np.all((path >= 0) & (path <= 1), axis=1)))
+        blame(environment, "move_kernel", f"must write means from 0 to 1; in round {t} they are {_list(path[t])}")
+    if not np.array_equal(path, again):
+        blame(environment, "move_kernel", "draws another path from the same seed: keep what changes in the state")
+    if np.max(np.abs(path - slowly)) > 1e-9:
+        blame(environment, "move_kernel", "draws another path compiled than in plain Python")
+
+
+CHANGING_PARTS: tuple[Callable[[ChangingEnvironment], None], ...] = (says_what_it_is, draws_a_path, is_played)
+"""Of an environment that draws its path anew in each game."""
 
 ENVIRONMENT_PARTS: tuple[Callable[[Environment], None], ...] = (
     says_what_it_is,

@@ -340,8 +340,11 @@ def compose_play(parts: Parts) -> Kernel:
     """Return the game of a few replications, as many as `scratch` has columns."""
     choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
     check_arguments(parts.policy)
-    takes(parts.total, "tables", "arms", "start", "stop", "streams", "totals")
-    takes(gap, "tables", "arms", "start", "stop", "gaps")
+    if parts.world is None:
+        takes(parts.total, "tables", "arms", "start", "stop", "streams", "totals")
+        takes(gap, "tables", "arms", "start", "stop", "gaps")
+    else:
+        takes(parts.world.move, "tables", "state", "t", "streams")
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.full_information else _hear_own(parts)
     moves, every_arm, rounds_of = parts.world is not None, parts.policy.full_information, compose_rounds(parts)
