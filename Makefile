@@ -14,7 +14,7 @@ LITELLM := .venv-litellm/bin/python
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
 
-.PHONY: install lint types types-of-tests check size test mutants test-versions coverage docs dist reproduce evidence paper bench bench-peers clean
+.PHONY: install lint types types-of-tests check size test mutants test-versions coverage docs dist reproduce evidence pdf paper bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -105,11 +105,16 @@ evidence: $(INSTALLED)
 	$(BIN)/python experiments/documents.py arena $(EVIDENCE)/arena/arena.json
 	$(BIN)/python experiments/documents.py benchmark
 
-# docs/paper/paper.pdf with figures made anew. Installs LaTeX from the system's packages where it may: root on Debian.
-paper: $(INSTALLED)
+# docs/paper/paper.pdf from docs/paper/numbers.csv. Installs LaTeX from the system's packages where it may: root on Debian.
+pdf: $(INSTALLED)
 	scripts/latex
 	$(BIN)/python experiments/write_up.py
-	latexmk -cd -pdf -interaction=nonstopmode -halt-on-error docs/paper/paper.tex
+	latexmk -cd -gg -pdf -interaction=nonstopmode -halt-on-error docs/paper/paper.tex
+
+# Both made anew: the games, a quarter of an hour, and the PDF.
+paper: $(INSTALLED)
+	$(BIN)/python experiments/write_up.py --play
+	$(MAKE) --no-print-directory pdf
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/simulations.py
