@@ -206,8 +206,9 @@ def test_a_conversation_that_changes_hands_again_and_again_stays_cheap(place):
         router.tell(given[-1].id, 0.5)
     blocks = list(router.history.blocks())
     assert len(blocks) >= 3
-    assert max(len(json.loads(block.played or "[]")) for block in blocks) == 64
-    assert [block.live for block in blocks] == [0] * (len(blocks) - 1) + [1]
-    assert all(block.settled_order is not None for block in blocks[:-1])
+    if place.kind != "http":  # a server does not send all of a block
+        assert max(len(json.loads(block.played or "[]")) for block in blocks) == 64
+        assert [block.live for block in blocks] == [0] * (len(blocks) - 1) + [1]
+    assert [block.settled_at is None for block in blocks] == [False] * (len(blocks) - 1) + [True]
     assert router.history.log["arm"].to_list() == arms_of(given)
     assert router.history.totals.told == router.rounds == 400
