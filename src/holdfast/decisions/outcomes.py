@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any, NamedTuple
@@ -22,6 +23,12 @@ class Outcome(NamedTuple):
     reward: float | None
     error: bool
     measures: Mapping[str, float]
+
+    @property
+    def written(self) -> str:
+        """What was given, as JSON."""
+        kinds = {"reward": self.reward, "error": self.error or None, **self.measures}
+        return json.dumps({name: value for name, value in kinds.items() if value is not None}, default=float)
 
     def loss(self, setup: Setup, block: Block | None) -> float:
         """Return the loss of a round of this block, by the game's current scale."""
