@@ -10,8 +10,8 @@
     ├── DecisionError                             a loss that cannot be recorded
     │   ├── UnknownDecision  (also a LookupError)   an id that this game never issued
     │   ├── AlreadyTold      (also a ValueError)    another loss is recorded under this id
-    │   ├── TooLate          (also a ValueError)    its block was settled without it
-    │   └── Forgotten        (also a LookupError)   individual losses of its block are no longer stored
+    │   ├── TooLate          (also a ValueError)    its block was settled without it (only with in_time=True)
+    │   └── Forgotten        (also a LookupError)   nobody knows any more whether it counted (only with in_time=True)
     ├── SomeRefused                               of several losses in one call, some were refused
     ├── UnknownGame        (also a LookupError)   no game of this name in the store
     ├── OtherSettings      (also a ValueError)    the game exists with different settings

@@ -61,7 +61,9 @@ class Receipt(NamedTuple):
 
     id: str
     new: bool
-    """False if it had been reported before."""
+    """False if it changed nothing: it had been reported before, or is so late that nobody knows whether it had."""
+    late: bool = False
+    """True if it came after its block was settled. It counts all the same."""
 
 
 def _in_thread(verb: Callable[Concatenate[Game, P], T]) -> Callable[Concatenate[Game, P], Awaitable[T]]:
@@ -201,8 +203,9 @@ class Game:
         deadline
             Seconds after which `Unreachable` is raised. The loss may or may not be recorded: report it again.
         outcome
-            Instead of a loss: ``reward=``, ``error=True``, measurements by the names of the game's scale, or
-            ``losses=``, those of all arms.
+            Instead of a loss: ``reward=``, ``failed=True``, the highest loss there is, ``error=True``, measurements by
+            the names of the game's scale, or ``losses=``, those of all arms. Beside it ``in_time=True``, to refuse it
+            where its block was settled without it.
         """
         given = outcome if loss is None else {"loss": loss, **outcome}
         return Receipt(**self.send("PUT", f"/decisions/{quote(id, safe='')}/loss", given, deadline))
@@ -234,7 +237,10 @@ class Game:
             verdicts = self.send("POST", "/losses", body, seconds)["verdicts"]
             for (id, _), verdict in zip(some, verdicts, strict=True):
                 problem = verdict.get("problem")
-                answers.append(Receipt(id, verdict["new"]) if problem is None else Problem(verdict["status"], problem))
+                known = problem is None
+                answers.append(
+                    Receipt(id, verdict["new"], verdict["late"]) if known else Problem(verdict["status"], problem)
+                )
         return answers
 
     async def aask(

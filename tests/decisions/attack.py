@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from checker import Checker, Lost, check, check_journal, must, watch
+from model import said_of
 from postgres_server import binaries
 from together import FORK
 
@@ -136,7 +137,7 @@ class Worker:
                 refused = {str(getattr(reason, "id", "")): reason for reason in error.refused}
                 receipts = []
             for receipt in receipts:
-                self.note("new" if receipt.new else "repeated", begin, id=receipt.id, loss=losses[receipt.id])
+                self.note(said_of(receipt), begin, id=receipt.id, loss=losses[receipt.id])
             for id, reason in refused.items():
                 self.refusal(reason, begin, id, losses[id])
             return
@@ -147,10 +148,10 @@ class Worker:
         except hf.HoldfastError as reason:
             self.refusal(reason, begin, id, loss)
         else:
-            self.note("new" if receipt.new else "repeated", begin, id=id, loss=loss)
+            self.note(said_of(receipt), begin, id=id, loss=loss)
 
     def refusal(self, reason: Exception, begin: float, id: str, loss: float) -> None:
-        words = {hf.TooLate: "late", hf.AlreadyTold: "other", hf.Forgotten: "forgotten", hf.UnknownDecision: "gone"}
+        words = {hf.AlreadyTold: "other", hf.UnknownDecision: "gone"}
         if type(reason) not in words:
             raise reason
         self.note(words[type(reason)], begin, id=id, loss=loss)

@@ -167,3 +167,10 @@ class Adaptive:
         )
         self.level[arm] = self.beta
         self.told += rounds
+
+    def correct(self, was: float, now: float, block: Block) -> None:
+        """Another total in place of one that was observed: the difference of two steps, each at most the longest."""
+        arm = block.arm
+        longest = self.J / (block.eta * sqrt(block.p[arm]))
+        step = [min((max(self.number(c), block.u[arm]) - block.m[arm]) / block.p[arm], longest) for c in (was, now)]
+        self.C[arm] += step[1] - step[0]

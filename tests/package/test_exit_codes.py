@@ -53,7 +53,7 @@ def test_refusals_by_kind(url, asked):
     id, _ = asked
     store = ("store", "tell", url, "jobs")
     assert command_here(*store, id, "-0.5").stdout == "told\n"
-    assert json.loads(command_here(*store, id, "-0.5", "--json").stdout) == {"id": id, "new": False}
+    assert json.loads(command_here(*store, id, "-0.5", "--json").stdout) == {"id": id, "new": False, "late": False}
     code, _, content = refused(*store, id, "-0.25")
     assert (code, content["error"], content["recorded"], content["loss"]) == (4, "AlreadyTold", -0.5, -0.25)
     code, _, content = refused(*store, "x-1-0-y", "0.5")
@@ -76,7 +76,7 @@ def test_a_loss_after_its_time_and_a_call_out_of_turn(url):
     first = command_here("store", "ask", url, "late", *begin).stdout.split()[0]
     for _ in range(3):
         command_here("store", "ask", url, "late")
-    code, _, content = refused("store", "tell", url, "late", first, "0.5")
+    code, _, content = refused("store", "tell", url, "late", first, "0.5", "--in-time")
     assert (code, content["error"]) == (5, "TooLate")
     waits = ("--policy", "base-minimax:horizon=90", "--arms", "a,b", "-n", "90")
     assert command_here("store", "ask", url, "turns", *waits).returncode == 0

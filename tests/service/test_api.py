@@ -60,8 +60,8 @@ def test_decisions_and_their_losses(web, game):
     (decision,) = answer.json["decisions"]
     assert decision.keys() == {"id", "arm", "probability", "block", "asked"}
     loss = f"{game}/decisions/{decision['id']}/loss"
-    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": True}
-    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": False}
+    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": True, "late": False}
+    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": False, "late": False}
     other = problem(web("PUT", loss, {"loss": 0.5}), 409, hf.AlreadyTold)
     assert (other["recorded"], other["loss"]) == (0.25, 0.5)
     problem(web("PUT", loss, {"loss": 1.5}), 422, hf.InvalidParameter)
@@ -71,12 +71,17 @@ def test_decisions_and_their_losses(web, game):
     assert web("GET", f"{game}/summary").json["losses"] == 0.25
 
 
-def test_a_loss_that_comes_too_late_is_gone(web):
+def test_a_late_loss_counts_unless_it_was_to_come_in_time(web):
     game = "/v1/games/late"
     web("PUT", game, {**GAME, "patience": 2})
     first, _ = ask(web, game, 2)
     ask(web, game, 20)
-    problem(web("PUT", f"{game}/decisions/{first['id']}/loss", {"loss": 0.5}), 410, hf.TooLate)
+    loss = f"{game}/decisions/{first['id']}/loss"
+    problem(web("PUT", loss, {"failed": True, "in_time": True}), 410, hf.TooLate)
+    assert web("PUT", loss, {"failed": True}).json == {"id": first["id"], "new": True, "late": True}
+    verdicts = web("POST", f"{game}/losses", {"losses": [{"id": first["id"], "loss": 1.0}]}).json["verdicts"]
+    assert verdicts == [{"status": 200, "new": False, "late": True}]
+    assert web("GET", f"{game}/summary").json["late"] == 1
 
 
 def test_the_same_key_gets_the_same_decisions(web, game):

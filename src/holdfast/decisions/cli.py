@@ -193,10 +193,14 @@ def tell(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Instead of a loss, by the game's scale: latency=1.3."),
     ] = None,
-    error: Annotated[bool, typer.Option("--error", help="Instead of a loss: it failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Instead of a loss: the highest there is.")] = False,
+    error: Annotated[bool, typer.Option("--error", help="Instead of a loss: an error, by the game's scale.")] = False,
     losses: Annotated[
         list[str] | None, typer.Option(metavar="ARM=LOSS", help="Instead of a loss, those of all arms: a=0.2,b=0.7.")
     ] = None,
+    in_time: Annotated[
+        bool, typer.Option("--in-time", help="Refuse it where its block was settled without it.")
+    ] = False,
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
@@ -204,8 +208,10 @@ def tell(
     measures = {key: _numbers("measured", key, text, 1)[0] for key, text in _assigned("measured", measured)}
     with open_game(_store(url), name, allow=allow or ()) as router:
         every = _losses(router, losses) if losses else None
-        receipt = router.tell(id, loss, reward=reward, error=error, losses=every, **measures)
-    print(json.dumps(receipt._asdict()) if as_json else "told" if receipt.new else "told before")
+        said: dict[str, Any] = {"reward": reward, "failed": failed, "error": error, "losses": every, "in_time": in_time}
+        receipt = router.tell(id, loss, **said, **measures)
+    words = ("told" if receipt.new else "told before", "told late" if receipt.new else "too late to be counted")
+    print(json.dumps(receipt._asdict()) if as_json else words[receipt.late])
 
 
 def list_games(url: Url, as_json: AsJson = False, allow: Allow = None) -> None:

@@ -94,7 +94,7 @@ def record_of(transaction: Transaction, setup: Setup, id: str) -> DecisionRecord
         loss=None if loss is None else loss.loss,
         told=None if loss is None else loss.at,
         measures=measures,
-        counted=loss.loss if loss is not None and not loss.late else block.stand_in,
+        counted=block.stand_in if loss is None else loss.loss,
         settled=block.settled_at,
         learnt=_learnt(setup, block),
     )

@@ -75,9 +75,9 @@ class ArmTotals:
     rounds: int
     told: int
     missing: int
-    """Rounds of settled blocks whose losses did not arrive in time."""
+    """Rounds of settled blocks whose losses have not arrived."""
     losses: float
-    """Sum of the losses that arrived in time."""
+    """Sum of the losses that arrived."""
     missing_losses: float
     """Sum of what was counted for the missing losses."""
     mean: float | None
@@ -93,17 +93,21 @@ class Totals:
     rounds: int
     told: int
     missing: int
-    """Rounds of settled blocks whose losses did not arrive in time."""
+    """Rounds of settled blocks whose losses have not arrived."""
     out: int
-    """Rounds handed out whose losses may still arrive."""
+    """Rounds handed out whose blocks wait for their losses."""
+    late: int
+    """Losses that arrived after their block was settled; they count among `told`."""
     lateness: float
     """Mean lateness of about the last 1,000 losses, in rounds."""
+    delay: float
+    """The same in seconds."""
     overdue: int
     """Open blocks that wait without limit, and longer than ``patience="auto"`` would."""
     blocks: int
     switches: int
     losses: float
-    """Sum of the losses that arrived in time."""
+    """Sum of the losses that arrived."""
     missing_losses: float
     """Sum of what was counted for missing losses; dropped rounds count nothing."""
     switching: float
@@ -182,7 +186,7 @@ class History:
         of the loss. `id`, `request` and `key` name the decision, the call that asked and the conversation; `measures`
         is what was reported instead of a loss, as JSON. What is no longer kept one by one is null.
 
-        `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled) or
+        `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled);
         ``missing``, where it is the substitute, or null where the round was dropped; ``open`` while the loss
         may still come; ``forced`` where an operator chose the arm, ``rule`` where the operator's rule did. `arm` is the
         one played, `probability` that of playing it. Where single losses are no longer stored, each round of the block
@@ -362,7 +366,7 @@ def _rows_after(place: Place, transaction: Transaction, setup: Setup) -> tuple[l
             if (first, stop) != (0, handed[block.number]):
                 count = "SELECT COUNT(*) FROM holdfast_losses WHERE game = ? AND block = ?"
                 stored = transaction.fetch(count, transaction.game, block.number)[0][0]
-            single = stored == block.told + block.late
+            single = stored == block.told
             rows += _rows_of(setup, block, range(first, stop), asks[block.number], known, single)
         block, _, stop = some[-1]
         if stop < handed[block.number]:
@@ -395,7 +399,7 @@ def _rows_of(
     setup: Setup, block: Block, rounds: range, asks: list[HandedOut], known: dict[int, Loss], single: bool
 ) -> Iterator[tuple[Any, ...]]:
     """Return the rows of some rounds of a block, in the order of `LOG`."""
-    if sum(not loss.late for loss in known.values()) > block.told:
+    if len(known) > block.told:
         raise BadStore(f"the store is damaged: block {block.number} has more losses than were told")
     mean = math.fsum(block.losses) / block.told if block.told else None
     without: Round = (block.stand_in, "open" if block.settled_order is None else "missing")
@@ -408,11 +412,11 @@ def _rows_of(
             ask, following = place[following], following + 1
         loss = known.get(n)
         if single:
-            counted_, status = without if loss is None else _counted(loss, block)
+            counted_, status = without if loss is None else (loss.loss, "late" if loss.late else "told")
         elif n < block.told:
-            counted_, status = mean, "told"
+            counted_, status = mean, "told" if n < block.told - block.late else "late"
         else:
-            counted_, status = (block.stand_in, "late") if n < block.told + block.late else without
+            counted_, status = without
         if block.forced:
             status = "rule" if block.forced == BY_RULE else "forced"
         if by:
@@ -433,10 +437,6 @@ def _rows_of(
             None if loss is None else loss.at,
             (loss.measures or None) if loss is not None else None,
         )
-
-
-def _counted(loss: Loss, block: Block) -> Round:
-    return (block.stand_in, "late") if loss.late else (loss.loss, "told")
 
 
 def changes_of(transaction: Transaction, after: int = 0, limit: int = MOST_COUNT) -> list[tuple[int, dict[str, Any]]]:
@@ -467,7 +467,9 @@ def totals_of(transaction: Transaction, setup: Setup) -> Totals:
         told=sum(one.told for one in known),
         missing=sum(arm.rounds - arm.told for arm in sums),
         out=sum(handed[block.number] - block.told for block in unsettled),
+        late=head.late,
         lateness=head.lateness,
+        delay=head.delay,
         overdue=sum(_is_overdue(block, head) for block in unsettled),
         blocks=head.block,
         switches=head.switches,

@@ -210,6 +210,11 @@ class RemoteRouter(Router):
         return float(self._remote.look()["holdback"])
 
     @property
+    def scale(self) -> Scale | None:
+        found = self._remote.view["scale"]
+        return None if found is None else Scale.from_settings(found)
+
+    @property
     def history(self) -> RemoteHistory:
         return RemoteHistory(self._remote)
 
@@ -289,13 +294,15 @@ def _plain(value: Any) -> Any:
 
 def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:
     """Return an outcome as request fields."""
-    if isinstance(value, AllLosses):
-        return {"losses": _plain(value.losses)}
-    if not isinstance(value, Outcome):
+    if not isinstance(value, (Outcome, AllLosses)):
         return {"loss": value}
-    if value.reward is not None:
-        return {"reward": value.reward}
-    return {**({"error": value.error} if value.error is not False else {}), **value.measures}
+    if isinstance(value, AllLosses):
+        found = {"losses": _plain(value.losses)}
+    else:
+        given = {"loss": value.plain, "reward": value.reward, "failed": value.failed or None}
+        found = {name: one for name, one in given.items() if one is not None}
+        found |= {**({} if value.error is False else {"error": value.error}), **value.measures}
+    return {**found, "in_time": True} if value.in_time else found
 
 
 def _without_count(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -201,8 +201,9 @@ class Router:
     ) -> Receipt | list[Receipt]:
         """Report the loss of a decision, at any time and in any order. Reported twice, it counts once.
 
-        A loss other than the one recorded, a loss after its block was settled, and an id that this game never gave out
-        are errors (`holdfast.errors`).
+        A loss that comes after its block was settled counts in place of what stood for it, and its receipt says
+        ``late``. A loss other than the one recorded and an id that this game never gave out are errors
+        (`holdfast.errors`).
 
         Parameters
         ----------
@@ -215,9 +216,10 @@ class Router:
         deadline
             Seconds after which a `StoreError` is raised. The loss may or may not be recorded: report it again.
         outcome
-            Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or what was measured, by the
-            names of the game's `Scale`; or ``error=True``; or ``losses=``, those of all arms, by arm or in their order,
-            which a full-information policy needs.
+            Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or ``failed=True``, the
+            highest loss there is; or what was measured, by the names of the game's `Scale`, or its ``error=True``; or
+            ``losses=``, those of all arms, by arm or in their order, which a full-information policy needs. Beside any
+            of them ``in_time=True``: raise `TooLate` where the block was settled without it, and change nothing.
         """
         request, one = self.telling(id, loss, outcome)
         seconds = None if deadline is None else checked_deadline("deadline", deadline)
@@ -414,6 +416,11 @@ class Router:
     def holdback(self) -> float:
         """Share of blocks and conversations decided by the operator's rule."""
         return self._executor.read(lambda _, setup: setup.settings.holdback)
+
+    @property
+    def scale(self) -> Scale | None:
+        """How measures become a loss, as of the last call; None if losses are reported."""
+        return self._executor.setup.settings.scale
 
     @property
     def history(self) -> History:
@@ -626,8 +633,9 @@ def open(
     patience
         How long to wait for losses after the call that handed out the last round of a block: a timedelta, a number of
         further rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are
-        asked for at once, 50 at least) or ``"forever"``. Policies that wait for their losses take a timedelta; else
-        they wait without limit.
+        asked for at once, 50 at least; and three times as long as losses take, a minute at least) or ``"forever"``.
+        While a policy waits for its losses no rounds pass: for it time alone counts. A loss that comes after that
+        counts all the same, in place of what stood for it, and is ``late``.
     missing
         What counts for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
         are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are

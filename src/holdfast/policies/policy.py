@@ -271,6 +271,20 @@ class Policy(ABC):
         """
         return int(np.where(out, -1.0, self.probabilities(params, state, block)).argmax())
 
+    def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
+        """Let the total `now` of a block stand where `was` was observed; return False if that cannot be undone.
+
+        Parameters
+        ----------
+        params, state, block
+            As in `probabilities`.
+        was, now
+            Totals, in normalised units.
+        rounds
+            How many more rounds the block has than were observed.
+        """
+        return False
+
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
         """Return the state with which this policy continues a game of one with other settings.
 

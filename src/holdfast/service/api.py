@@ -341,7 +341,7 @@ def _outcome(given: dict[str, Any]) -> Any:
 def _verdict(found: Any) -> Verdict:
     if isinstance(found, HoldfastError):
         return Verdict(found.status, problem=problem_of(found))
-    return Verdict(200, new=found.new)
+    return Verdict(200, new=found.new, late=found.late)
 
 
 def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:

@@ -206,7 +206,9 @@ LOSS_SCHEMA = {
         "loss": {"type": "number"},
         "losses": {"type": ["object", "array"]},
         "reward": {"type": "number"},
+        "failed": {"type": "boolean", "description": "The highest loss there is."},
         "error": {"type": "boolean"},
+        "in_time": {"type": "boolean", "description": "Refuse it where its block was settled without it."},
     },
     "additionalProperties": {"type": "number"},
 }
@@ -230,17 +232,19 @@ class Losses(Struct, forbid_unknown_fields=True):
 
 
 class ReceiptView(Struct):
-    """A loss that is recorded; `new` is false when it had been reported before."""
+    """A loss that is recorded; `new` is false when it changed nothing, `late` true after its block was settled."""
 
     id: str
     new: bool
+    late: bool
 
 
 class Verdict(Struct, omit_defaults=True):
-    """The answer for one loss: 200 and `new`, or another status and the problem."""
+    """The answer for one loss: 200, `new` and `late`, or another status and the problem."""
 
     status: int
     new: bool | UnsetType = UNSET
+    late: bool | UnsetType = UNSET
     problem: dict[str, Any] | UnsetType = UNSET
 
 

@@ -8,7 +8,7 @@ from holdfast.decisions.models import PINNED, Block, Decision, HandedOut, Head
 from holdfast.decisions.requests import Ask, content_of
 from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
-from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, enter, is_open, settle_due
+from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, enter, is_open, settle_due, wait_for
 from holdfast.errors import Call, HoldfastError, InvalidParameter, OtherRequest, OutOfTurn, Words
 from holdfast.numerics.sums import exact_sum
 from holdfast.players.losses import announced_value
@@ -119,15 +119,12 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
         arm, probability = who_plays(view, block, block.arm if call.rule is None else call.rule, call.down)
         if call.down or arm != block.arm:
             view.change(block._replace(played=with_stretch(block.played, rounds, arm, probability)))
-    asked, next_due = head.asked + len(rounds), head.next_due
+    asked = head.asked + len(rounds)
     view.events.asks.append(HandedOut(number, rounds.start, len(rounds), call.clock, call.request, call.content))
-    if setup.has_patience and rounds.stop == head.rounds:
-        due = setup.settings.due(call.clock, call.asked)
-        view.change(view.block(number)._replace(due=due))
-        next_due = earliest(due, next_due)
-    if arm != head.last_arm:
-        head = _switched(view, arm, call.cost)
-    view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    if rounds.stop == head.rounds and not setup.settings.forever:
+        wait_for(view, view.block(number), call.clock, call.asked)
+    head = view.head if arm == head.last_arm else _switched(view, arm, call.cost)
+    view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock)
     name, id_of = setup.names[arm], setup.ids.id_of
     return [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
 
@@ -146,12 +143,10 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: HandOut) -> list[Decisi
     """Hand out rounds of the pinned arm as a block of their own. The policy's block continues afterwards."""
     head, setup = view.head, view.setup
     number, asked = head.block + 1, head.asked + n
-    due = setup.due(call.clock, asked)
-    block = Block(number, None, arm, n, 1.0, call.clock, call.bound, PINNED, "{}", head.asked, due=due)
-    view.blocks[number] = view.events.begun[number] = block
+    block = Block(number, None, arm, n, 1.0, call.clock, call.bound, PINNED, "{}", head.asked)
+    view.events.begun[number] = block
+    wait_for(view, block, call.clock, asked)
     view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request, call.content))
-    if arm != head.last_arm:
-        head = _switched(view, arm, call.cost)
-    next_due = earliest(due, head.next_due)
-    view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    head = view.head if arm == head.last_arm else _switched(view, arm, call.cost)
+    view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock)
     return setup.decisions(block, range(n), call.clock)

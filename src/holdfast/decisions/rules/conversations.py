@@ -6,7 +6,7 @@ from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import Block, Decision, HandedOut
 from holdfast.decisions.requests import End, Settle
 from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
-from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, settle, settle_due
+from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, settle, settle_due, wait_for
 from holdfast.errors import HoldfastError, InvalidParameter
 
 MOST_STRETCHES = 64
@@ -66,10 +66,8 @@ def end(view: View, request: End) -> bool:
 
 def end_conversation(view: View, block: Block, clock: float) -> None:
     """Hand out no more rounds, so that the block is settled once its losses are in or patience runs out."""
-    head, due = view.head, view.setup.due(clock, view.head.asked)
-    block = block._replace(live=0, due=due)
-    view.change(block)
-    view.head = head._replace(next_due=earliest(due, head.next_due))
+    wait_for(view, block._replace(live=0), clock, view.head.asked)
+    block = view.block(block.number)
     if block.told == block.rounds:
         settle(view, block, clock)
 

@@ -57,8 +57,9 @@ SCHEMA = (
         arm BIGINT NOT NULL, last_arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         handed BIGINT NOT NULL, probability {float} NOT NULL, asked BIGINT NOT NULL, switches BIGINT NOT NULL,
         paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
-        removed BIGINT NOT NULL, clock {float} NOT NULL, heard BIGINT NOT NULL, lateness {float} NOT NULL,
-        next_due {float}, next_idle {float}) {hot}""",
+        removed BIGINT NOT NULL, clock {float} NOT NULL, heard BIGINT NOT NULL,
+        late BIGINT NOT NULL, lateness {float} NOT NULL, delay {float} NOT NULL,
+        next_due {float}, next_last {float} NOT NULL, next_idle {float}) {hot}""",
     """CREATE TABLE holdfast_states (
         game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_blocks (
@@ -133,7 +134,7 @@ SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
 BLOCKS = {
     "number": "WHERE game = ? AND number = ?",
     "open": "{open} WHERE game = ? AND settled_order IS NULL ORDER BY number",
-    "due": "{open} WHERE game = ? AND settled_order IS NULL AND due <= ?",
+    "due": "{open} WHERE game = ? AND settled_order IS NULL AND due <= ? ORDER BY due, number LIMIT ?",
     "next due": "{open} WHERE game = ? AND settled_order IS NULL AND due > ? ORDER BY due LIMIT 1",
     "key": "{keys} WHERE game = ? AND live = 1 AND key = ?",
     "longest idle": "{idle} WHERE game = ? AND live = 1 ORDER BY last LIMIT ?",
@@ -217,7 +218,8 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
             and 0 <= row.asked <= MOST_COUNT
             and 0 <= row.forgotten <= row.settled <= row.block <= MOST_COUNT
             and max(row.current, row.drawn, row.removed) <= row.block
-            and min(row.current, row.drawn, row.removed, row.heard, row.lateness) >= 0
+            and min(row.current, row.drawn, row.removed, row.lateness, row.delay) >= 0
+            and 0 <= row.late <= row.heard
             and (row.arm >= 0 or row.current == 0)
             and 0 <= row.kept <= MOST_COUNT
             and row.revision >= 1
