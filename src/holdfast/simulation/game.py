@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from holdfast._numba.compile import composed, kernel
+from holdfast._numba.compile import composed, kernel, takes
 from holdfast._numba.lanes import as_lanes, local_lanes, local_words
 from holdfast.numerics.layout import Scalar, layout_of
 from holdfast.numerics.random import STATE_SIZE, next_uniform, start_stream
 from holdfast.numerics.regret import NO_ARM, is_switch
 from holdfast.numerics.schedules import LONGEST
-from holdfast.policies.policy import Kernel, Kernels, Policy
+from holdfast.policies.policy import Kernel, Kernels, Policy, check_arguments
 
 SIDE_BY_SIDE = 32
 """Games played side by side: four registers of eight numbers. With fewer, the compiler unrolls the loops before it
@@ -339,6 +339,12 @@ def vector_rows(policy: Policy) -> int:
 def compose_play(parts: Parts) -> Kernel:
     """Return the game of a few replications, as many as `scratch` has columns."""
     choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
+    check_arguments(parts.policy)
+    if parts.world is None:
+        takes(parts.total, "tables", "arms", "start", "stop", "streams", "totals")
+        takes(gap, "tables", "arms", "start", "stop", "gaps")
+    else:
+        takes(parts.world.move, "tables", "state", "t", "streams")
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.full_information else _hear_own(parts)
     moves, every_arm, rounds_of = parts.world is not None, parts.policy.full_information, compose_rounds(parts)
