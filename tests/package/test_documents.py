@@ -113,7 +113,7 @@ def test_the_skeleton_of_a_policy_plays(tmp_path):
 
 
 def test_the_skeleton_of_an_environment_plays(tmp_path):
-    (skeleton,) = python_blocks("docs/new_environment.md")
+    skeleton, _ = python_blocks("docs/new_environment.md")
     assert "adaptive" in run(tmp_path, skeleton)
 
 

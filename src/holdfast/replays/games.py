@@ -42,9 +42,11 @@ from holdfast.numerics.sums import compensated
 from holdfast.players.game import policy_key
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.averages import HoldForever
+from holdfast.policies.hand_written import Ewma
 from holdfast.policies.hedge import AdaptiveHedgeSwitch
 from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.policies.registry import entry_of, find_policy
+from holdfast.policies.tracking import TrackingSwitch
 from holdfast.policies.tsallis import TsallisSwitch
 from holdfast.replays.costs import GameTotals
 from holdfast.results import SCHEMA, Result
@@ -312,10 +314,14 @@ COLUMNS = pl.Schema({"switching_cost": pl.Float64, "stretch": pl.String} | SCHEM
 
 OWN_LOSS: tuple[dict[str, Any], ...] = (
     {"policy": "adaptive"},
+    {"policy": "tracking"},
     {"policy": "tsallis-switch"},
+    {"policy": "ewma"},
+    {"policy": "fail-over"},
+    {"policy": "threshold-cooldown"},
     {"policy": "follow-the-leader", "cooldown": 10, "name": "leader-cooldown-10"},
 )
-"""Default bandit policies: the adaptive one, the paper's, and common heuristics. A random arm's cost needs no game."""
+"""Default bandit policies: ours, the paper's, and the rules that people write. A random arm's cost needs no game."""
 
 FULL_INFORMATION, WITH_FORECASTS = "hedge-switch", "hedge-forecasts"
 """Mixtures of experts under full information, without and with the user's forecasts."""
@@ -333,6 +339,9 @@ patterns; using the user's forecasts.
 
 WITH_BOUND = (AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, TsallisSwitch)
 """Policies whose regret has a proven bound for any losses."""
+
+THAT_FOLLOW = (AdaptiveHedgeSwitch, TrackingSwitch, Ewma)
+"""Policies that notice when another arm becomes the best, and move to it."""
 
 PolicyLike = str | Mapping[str, Any] | Policy
 
@@ -457,6 +466,7 @@ def totals_of(policy: Policy, last: pl.DataFrame, pairs: CostTable | None) -> Ga
         None if pairs is None else paid,
         "nothing" if isinstance(policy, HoldForever) else "all" if policy.full_information else "own",
         isinstance(policy, WITH_BOUND),
+        isinstance(policy, THAT_FOLLOW),
     )
 
 
@@ -542,6 +552,35 @@ class PieceRunner:
             name=label,
         )
 
+    def with_periods(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """Let the default mixtures plan on the period, of those that the record suggests, with which it costs least.
+
+        Without one that costs less they look for a period as they play. Forecasts are left out of this.
+        """
+        likely = likely_periods(self.parts[WHOLE].losses)
+        tried = [None, *likely, *([likely] if len(likely) > 1 else [])]
+
+        def cost(policy: AdaptiveHedgeSwitch) -> float:
+            game = self._expected(policy, WHOLE, self.marks[-1:], "")
+            return float(game.losses[-1] + game.paid[-1])
+
+        best: dict[float, Any] = {}
+        with ThreadPoolExecutor() as pool:
+            for piece in pieces:
+                if is_exact(piece.policy) and not piece.policy.forecast_rounds:
+                    costs = list(pool.map(cost, (replace(piece.policy, period=period) for period in tried)))
+                    best[piece.switching_cost] = tried[costs.index(min(costs))]
+        return [
+            replace(
+                piece,
+                policies={
+                    stretch: replace(policy, period=best[piece.switching_cost]) if is_exact(policy) else policy
+                    for stretch, policy in piece.policies.items()
+                },
+            )
+            for piece in pieces
+        ]
+
     def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:
         """Return the cost of the default mixture on the whole trace, with more and more kinds of experts."""
         policies = [piece.policy for piece in pieces]
@@ -575,6 +614,39 @@ class PieceRunner:
         assert played is not None  # nothing stops it
         held: NDArray[np.int32] = played.arms[0]
         return held
+
+
+# Periods that a record suggests.
+
+PERIODS = (7, 12, 24, 48, 96, 144, 168, 288, 336, 672, 1440)
+"""Days of a week, months of a year; a day of hours, half hours, quarters, ten and five minutes, minutes; a week of
+hours, half hours and quarters.
+"""
+ALWAYS_TRIED = 24
+MOST_LIKELY, LEAST_VISITS, CLOSER = 3, 5, 0.95
+"""At most so many periods are tried, each with so many in the record, in which losses one period ago are closer than
+those half a period ago: their mean square difference at most so many times as large.
+"""
+MOST_STEPS = 10**9
+"""Rounds × arms × period up to which a period is tried: a plan looks two periods ahead in every round."""
+
+
+def likely_periods(losses: NDArray[Any]) -> tuple[int, ...]:
+    """Return the periods worth trying on a record, the likeliest first.
+
+    >>> likely_periods(np.tile(np.arange(7.0)[:, None], (40, 2)))[0]
+    7
+    """
+    T, K = losses.shape
+    known = np.asarray(losses[-200_000:], dtype=np.float64)
+
+    def apart(lag: int) -> float:
+        return float(np.mean((known[lag:] - known[:-lag]) ** 2))
+
+    there = [P for P in PERIODS if T >= LEAST_VISITS * P and T * K * P <= MOST_STEPS]
+    closer = {P: apart(P) / half for P in there if (half := apart(P // 2)) > 0.0}
+    likely = sorted((P for P in closer if closer[P] <= CLOSER), key=lambda P: closer[P])[:MOST_LIKELY]
+    return tuple(dict.fromkeys([*likely, *(P for P in there if P == ALWAYS_TRIED)]))
 
 
 def _rows(name: str, marks: Sequence[int], table: LossTable, game: ExpectedGame) -> pl.DataFrame:
