@@ -44,6 +44,23 @@ def test_theorem_E_against_theorem_1():
     assert times_theorem_1(1000, 1e6, 60) > 12
 
 
+@pytest.mark.parametrize(("tau", "doubled", "best"), [(1.0, 4.42, 4.41), (0.5, 3.09, 3.02)])
+def test_theorem_E_with_epochs_that_grow_by_another_factor(tau, doubled, best):
+    """The leading term, against the bound at a T that makes all else small; and no factor is much better than 2."""
+    over = np.append(0.0, np.logspace(-6, 0, 300))
+
+    def leading(x: float) -> float:
+        spent = (1 + tau) / (x ** (2 / 3) - 1) + tau
+        return float(((spent + over ** (2 / 3)) / (1 / (x - 1) + over) ** (2 / 3)).max())
+
+    assert leading(2.0) == pytest.approx(doubled, abs=0.005)
+    assert min(leading(x) for x in np.linspace(1.1, 20, 600)) == pytest.approx(best, abs=0.005)
+    T = 2.0**62
+    found = [bounds.paused(n_arms=2, switching_cost=1.0, horizon=float(int(T * y)), budget=tau) for y in 1 + over]
+    order = [5.25 * 2 ** (1 / 3) * (T * y) ** (2 / 3) for y in 1 + over]
+    assert max(np.divide(found, order)) == pytest.approx(leading(2.0), rel=0.01)
+
+
 @pytest.mark.parametrize("tau", [0.3, 1.0])
 def test_theorem_E_agrees_with_the_page(tau):
     def U(K: int, lam: float, m: float) -> float:

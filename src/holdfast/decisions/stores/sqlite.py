@@ -106,8 +106,10 @@ class SqliteStore(Store):
         take_part_in_forks(STORE, self)
 
     def __del__(self) -> None:
-        with suppress(Exception):  # whatever state the interpreter is in
+        try:  # noqa: SIM105  # whatever state the interpreter is in: at its end even `suppress` is gone
             self._close()
+        except Exception:
+            pass
 
     def close(self) -> None:
         """Close the connection. A database in memory stays."""
