@@ -170,7 +170,7 @@ def test_a_rule_that_is_not_given_or_not_there_is_refused_and_one_that_is_not_ne
     assert router.ask(rule="d").block == 1
     assert [change["detail"] for change in router.history.changes] == [{"holdback": [0.1, 0.0]}]
     with pytest.raises(hf.OtherSettings, match="holdback"):
-        hf.open(router.store, "x", SWITCH, holdback=0.2)
+        hf.open(router.store, "x", SWITCH, holdback=0.2, settings="same")
 
 
 # ---- the comparison

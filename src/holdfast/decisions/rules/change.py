@@ -56,6 +56,15 @@ def difference(setup: Setup, policy: Policy | None, compared: Mapping[str, Any])
     return OtherSettings(setup.game.name, found, changes) if found else None
 
 
+def as_given(other: OtherSettings, policy: Policy | None, given: Mapping[str, Any]) -> Change:
+    """Return the change after which a game has the settings given."""
+    named = ("switching_cost", "add_arms", "retire_arms")
+    changes: dict[str, Any] = {name: other.wanted[name] for name in named if name in other.wanted}
+    settings = {name: given[name] for name in other.wanted if name not in named}
+    reason = "the settings of the code that opened it"
+    return Change(**changes, settings=settings, policy=policy, compared=given, reason=reason)
+
+
 def _plain(policy: Policy) -> dict[str, Any]:
     """Return settings as JSON; with named arms, without their number."""
     content = described(policy)
