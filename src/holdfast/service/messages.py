@@ -331,6 +331,8 @@ class Comparison(Struct):
     confidence: float
     since: str | None
     open: int
+    without_rule: int
+    """Units that began without a rule, and are left out."""
     words: str
 
 
