@@ -40,7 +40,9 @@ Patience = Annotated[
     str | None,
     typer.Option(help="How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever."),
 ]
-Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
+Missing = Annotated[
+    str | None, typer.Option(help="What a loss that does not come counts as: highest, mean, drop or a number.")
+]
 Allow = Annotated[
     list[str] | None,
     typer.Option(metavar="MODULE:CLASS", help="A user-defined policy that may be imported; may be given again."),
