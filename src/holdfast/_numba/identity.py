@@ -56,7 +56,7 @@ def hidden_randomness(function: Callable[..., Any]) -> str | None:
 
 @cache
 def not_compiled(code: CodeType) -> tuple[str, int] | None:
-    """What a kernel must not do and Numba would take in silence or refuse in many words, and its line; else None."""
+    """Return an offence that Numba would take in silence or refuse in many words, and its line; else None."""
     for instruction in dis.get_instructions(code):
         for begun, what in REFUSED.items():
             if instruction.opname.startswith(begun):
@@ -74,7 +74,7 @@ REFUSED = {
     "FORMAT_": "make a text",
     "RAISE_VARARGS": "raise an error",
 }
-"""What instructions do, by the beginning of their name."""
+"""Effects of instructions, by the beginning of their name."""
 
 RANDOM = (np.random.Generator, np.random.RandomState, random.Random)
 
