@@ -12,6 +12,7 @@ from statistics_of_samples import SEED
 import holdfast as hf
 from holdfast.kernels import COMPILED
 from holdfast.players.game import Game
+from holdfast.simulation.contract import blocks_are_values
 
 pytestmark = pytest.mark.plain
 
@@ -98,25 +99,7 @@ def test_any_order_of_observations_comes_to_the_same(name):
 @pytest.mark.parametrize("name", CASES)
 def test_blocks_that_are_kept_play_as_blocks_in_place(name):
     """Serial play through values that were stored as numbers: the same bits."""
-    case = CASES[name]
-    straight, stored = KernelGame(case.policy, name), KernelGame(case.policy, name)
-    t = n = 0
-    while t < (HORIZON if COMPILED else 200):
-        n += 1
-        announced = case.announce(n) if case.announce else None
-        arm, length = straight.choose(announced)
-        assert stored.choose(announced) == (arm, length)
-        loss = length * case.highest_loss(n) * loss_of(n, arm)
-        straight.observe(loss, length)
-        values = stored.kept_block().tolist()
-        assert values[:2] == [arm, length]
-        assert 0 < values[2] <= 1 or not case.policy.knows_probabilities
-        stored.game.block[:] = np.nan  # nothing but the values is left of the block
-        stored.game.block[0] = arm
-        stored.observe(loss, length, np.array(values))
-        stored.game.block[0] = arm
-        t += length
-    assert stored.game.saved_state() == straight.game.saved_state()
+    blocks_are_values(CASES[name].policy, HORIZON // 2 if COMPILED else 100)
 
 
 def test_a_loss_that_never_comes_does_no_harm():

@@ -54,6 +54,28 @@ def hidden_randomness(function: Callable[..., Any]) -> str | None:
     return None
 
 
+@cache
+def not_compiled(code: CodeType) -> tuple[str, int] | None:
+    """What a kernel must not do and Numba would take in silence or refuse in many words, and its line; else None."""
+    for instruction in dis.get_instructions(code):
+        for begun, what in REFUSED.items():
+            if instruction.opname.startswith(begun):
+                where = instruction.positions.lineno if instruction.positions else None
+                return what, where or code.co_firstlineno
+    return None
+
+
+REFUSED = {
+    "BUILD_MAP": "make a dict",
+    "BUILD_CONST_KEY_MAP": "make a dict",
+    "BUILD_LIST": "make a list",
+    "BUILD_SET": "make a set",
+    "BUILD_STRING": "make a text",
+    "FORMAT_": "make a text",
+    "RAISE_VARARGS": "raise an error",
+}
+"""What instructions do, by the beginning of their name."""
+
 RANDOM = (np.random.Generator, np.random.RandomState, random.Random)
 
 

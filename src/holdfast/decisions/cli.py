@@ -21,10 +21,11 @@ from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, names
 from holdfast.decisions import copies, open as open_game, open_many
 from holdfast.decisions.requests import HELP, METAVAR, Ask, options_of
-from holdfast.decisions.router import Router, why_conversations
+from holdfast.decisions.router import Router
 from holdfast.decisions.settings import written_patience, written_time
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.why import why_conversations
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
 from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
@@ -66,6 +67,7 @@ def add_to(app: typer.Typer) -> None:
         "tell": tell,
         "list": list_games,
         "show": show,
+        "decision": decision,
         "export": export,
         "compare": compare,
         "change": change,
@@ -251,6 +253,31 @@ def show(
     else:
         show_together(routers, Console())
     routers[0].close()
+
+
+def decision(
+    url: Url,
+    name: Name,
+    id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Follow one decision: who asked, why this arm, what it lost and when, what was learnt."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        found = asdict(router.decision(id))
+    if as_json:
+        print(json.dumps(found))
+        return
+    for what, value in found.items():
+        if value is not None:
+            shown = (
+                _moment(value)
+                if what in ("asked", "told", "settled")
+                else json.dumps(value)
+                if what == "measures"
+                else printable(value)
+            )
+            print(f"{what:12}{shown}")
 
 
 def export(
@@ -613,6 +640,10 @@ def chart(blocks: Sequence[Any], n_arms: int, width: int, marks: str = MARKS) ->
     first, last = shown[0].number, shown[-1].number
     lines.append(f"  blocks {first} to {last}, oldest on the left")
     return Text("\n".join(lines))
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 def _when(seconds: float | None) -> str:

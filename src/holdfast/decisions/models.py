@@ -209,6 +209,8 @@ class Loss(NamedTuple):
     at: float
     late: int
     """1 if the block had been settled."""
+    measures: str = ""
+    """What was reported instead of a loss, as JSON; empty for a loss."""
 
 
 class Seen(NamedTuple):

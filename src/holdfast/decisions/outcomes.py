@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from math import isfinite
 from types import MappingProxyType
@@ -29,6 +30,13 @@ class Outcome(NamedTuple):
     measures: Mapping[str, float] = MappingProxyType({})
     in_time: bool = False
     """True if it is refused where its block was settled without it."""
+
+    @property
+    def written(self) -> str:
+        """What was given instead of a loss, as JSON; empty for a loss."""
+        kinds = {"reward": self.reward, "failed": self.failed or None, "error": self.error or None, **self.measures}
+        said = {name: value for name, value in kinds.items() if value is not None}
+        return json.dumps(said, default=float) if said else ""
 
     def loss(self, setup: Setup, block: Block | None) -> float:
         """Return the loss of a round of this block, by the game's current scale."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from holdfast.checks import one_of, whole_number
 from holdfast.decisions.executor import Executor
+from holdfast.decisions.following import DecisionRecord
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.holdout import Saving
 from holdfast.decisions.models import Block, Decision, Head, Receipt
@@ -183,6 +184,11 @@ class RemoteRouter(Router):
         if found is None:
             raise OutOfTurn(f"{self.policy.label} has no certificate: it does not see the losses of all arms")
         return found
+
+    def decision(self, id: str) -> DecisionRecord:
+        self._remote.setup.ids.parse(id)
+        with as_errors():
+            return DecisionRecord(**self._remote.game.decision(id))
 
     @property
     def open_decisions(self) -> list[Decision]:

@@ -406,6 +406,7 @@ class TrackingSwitch(Policy):
     """
 
     id: ClassVar[str] = "tracking"
+    remembers_order: ClassVar[bool] = True
 
     switching_cost: float | Literal["announced"] = field(kw_only=True)
     notice: int | None = field(default=None, kw_only=True)

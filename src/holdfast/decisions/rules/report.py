@@ -158,14 +158,15 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
     handed = head.handed if number == head.current else block.rounds
     counts = block.settled_order is None and round < handed and low <= loss <= high
+    measures = outcome.written if isinstance(outcome, Outcome) else ""
     if not counts or (number, round) in view.losses:
         in_time = not isinstance(outcome, float) and outcome.in_time
-        return _late_or_refused(view, id, Loss(number, round, loss, clock, 1), handed, in_time)
+        return _late_or_refused(view, id, Loss(number, round, loss, clock, 1, measures), handed, in_time)
     if view.setup.sees_all and view.setup.plays(block):
         refusal = _learn_all(view, block, view.seen.get((number, round)), clock)
         if refusal is not None:
             return refusal
-    _record(view, block, Loss(number, round, loss, clock, 0))
+    _record(view, block, Loss(number, round, loss, clock, 0, measures))
     block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
     view.change(block)
     if block.told == block.rounds and not block.live:
