@@ -1,7 +1,7 @@
 """One hash of everything that Numba freezes into the machine code of a kernel.
 
 The function's own instructions and constants, and, recursively, every kernel it calls and every global or closed-over
-value it reads, arrays by their contents. Machine code is kept on disk under this hash, and kernels are composed anew
+value it reads, arrays by their contents. Machine code is kept on disk under this hash, and kernels are composed again
 when it changes.
 """
 
@@ -31,7 +31,7 @@ class NotHashable(Exception):
 def identity(function: Callable[..., Any]) -> str:
     """A hash of everything that Numba freezes into the code of `function`.
 
-    Computed anew in each call, for a value that a kernel reads may have changed since; but only once for a kernel of
+    Computed in each call, because a value that a kernel reads may have changed since; but only once for a kernel of
     this package, whose constants are constant.
     """
     return _identity(function, ())

@@ -177,7 +177,7 @@ class Block(NamedTuple):
     late: int = 0
     """How many of them came after it was settled."""
     due: float | None = None
-    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left, or for ever."""
+    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left, or without limit."""
     settled_order: int | None = None
     """Settlement order, from 1; None while it is open."""
     settled_at: float | None = None

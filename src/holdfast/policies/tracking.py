@@ -81,7 +81,7 @@ SURE, EVIDENCE = 0.9, 3.0
 SWITCH_PRICE, LOOK_PRICE = 3.0, 6.0
 """What a look costs: switches in λ, and what its rounds lose, times this."""
 LEAST_GAIN = 0.02
-"""An arm that has jumped is supposed to gain this much at least: no arm is given up for ever."""
+"""An arm that has jumped is supposed to gain this much at least: no arm is given up forever."""
 TELLING = 4.0
 """A look needs so many variances of a loss over the squared gap."""
 UNDER_WAY = 20.0

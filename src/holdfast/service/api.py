@@ -226,7 +226,7 @@ async def delete_game(service: Service, request: Request, client: Token) -> Resp
     name, confirmed = request.path_params["name"], request.query_params.get("confirm")
     game = await service.games.game(name)
     if confirmed != name:
-        raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted for ever", confirmed)
+        raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted permanently", confirmed)
     await service.games.thread(service.games.store.delete, game.router.executor.setup.game.id)
     service.games.forget(name)
     service.audit(client, "deleted", name)
