@@ -29,7 +29,7 @@ from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
-from holdfast.service import views
+from holdfast.service import ofrep as ofrep, views  # each registers its operations
 from holdfast.service.access import Token
 from holdfast.service.games import Game
 from holdfast.service.messages import (
