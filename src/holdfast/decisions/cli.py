@@ -21,10 +21,11 @@ from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, names
 from holdfast.decisions import copies, open as open_game, open_many
 from holdfast.decisions.requests import HELP, METAVAR, Ask, options_of
-from holdfast.decisions.router import Router, why_conversations
+from holdfast.decisions.router import Router
 from holdfast.decisions.settings import written_patience, written_time
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.why import why_conversations
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
 from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
@@ -39,7 +40,9 @@ Patience = Annotated[
     str | None,
     typer.Option(help="How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever."),
 ]
-Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
+Missing = Annotated[
+    str | None, typer.Option(help="What a loss that does not come counts as: highest, mean, drop or a number.")
+]
 Allow = Annotated[
     list[str] | None,
     typer.Option(metavar="MODULE:CLASS", help="A user-defined policy that may be imported; may be given again."),
@@ -66,6 +69,7 @@ def add_to(app: typer.Typer) -> None:
         "tell": tell,
         "list": list_games,
         "show": show,
+        "decision": decision,
         "export": export,
         "compare": compare,
         "change": change,
@@ -251,6 +255,31 @@ def show(
     else:
         show_together(routers, Console())
     routers[0].close()
+
+
+def decision(
+    url: Url,
+    name: Name,
+    id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Follow one decision: who asked, why this arm, what it lost and when, what was learnt."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        found = asdict(router.decision(id))
+    if as_json:
+        print(json.dumps(found))
+        return
+    for what, value in found.items():
+        if value is not None:
+            shown = (
+                _moment(value)
+                if what in ("asked", "told", "settled")
+                else json.dumps(value)
+                if what == "measures"
+                else printable(value)
+            )
+            print(f"{what:12}{shown}")
 
 
 def export(
@@ -552,7 +581,7 @@ def show_game(router: Router, console: Console) -> None:
     if totals.overdue:
         late = f"they come {totals.lateness:,.3g} rounds late on average"
         waits = f"{counted(totals.overdue, 'block waits', 'blocks wait')} for losses that are long overdue ({late})"
-        console.print(f"warning: {waits}, for ever. Give a patience:", style="bold")
+        console.print(f"warning: {waits}, forever. Give a patience:", style="bold")
         names = shlex.join([router.store.url, router.name])
         console.print(f"holdfast store change {printable(names)} --patience 10m", soft_wrap=True, markup=False)
     paused = [
@@ -613,6 +642,10 @@ def chart(blocks: Sequence[Any], n_arms: int, width: int, marks: str = MARKS) ->
     first, last = shown[0].number, shown[-1].number
     lines.append(f"  blocks {first} to {last}, oldest on the left")
     return Text("\n".join(lines))
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 def _when(seconds: float | None) -> str:

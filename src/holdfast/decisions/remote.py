@@ -14,6 +14,7 @@ import numpy as np
 
 from holdfast.checks import one_of, whole_number
 from holdfast.decisions.executor import Executor
+from holdfast.decisions.following import DecisionRecord
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.holdout import Saving
 from holdfast.decisions.models import Block, Decision, Head, Receipt
@@ -184,6 +185,11 @@ class RemoteRouter(Router):
             raise OutOfTurn(f"{self.policy.label} has no certificate: it does not see the losses of all arms")
         return found
 
+    def decision(self, id: str) -> DecisionRecord:
+        self._remote.setup.ids.parse(id)
+        with as_errors():
+            return DecisionRecord(**self._remote.game.decision(id))
+
     @property
     def open_decisions(self) -> list[Decision]:
         with as_errors():
@@ -296,7 +302,8 @@ def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:
         given = {"loss": value.plain, "reward": value.reward, "failed": value.failed or None}
         found = {name: one for name, one in given.items() if one is not None}
         found |= {**({} if value.error is False else {"error": value.error}), **value.measures}
-    return {**found, "in_time": True} if value.in_time else found
+    flags = {"in_time": value.in_time, "clip": value.clip}
+    return {**found, **{name: True for name, given in flags.items() if given}}
 
 
 def _without_count(settings: Mapping[str, Any]) -> dict[str, Any]:

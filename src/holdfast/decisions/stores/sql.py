@@ -82,7 +82,8 @@ SCHEMA = (
     "CREATE INDEX holdfast_asks_request ON holdfast_asks (game, request)",
     """CREATE TABLE holdfast_losses (
         game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
-        at {float} NOT NULL, late BIGINT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",
+        at {float} NOT NULL, late BIGINT NOT NULL, measures TEXT NOT NULL,
+        PRIMARY KEY (game, block, round)) {compact}""",
     """CREATE TABLE holdfast_seen (
         game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, at {float} NOT NULL,
         losses TEXT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",
