@@ -46,7 +46,7 @@ CLOCKS = 5.0
 
 
 class Finding(NamedTuple):
-    """What was looked at, how it is, and what to do."""
+    """A finding: the thing looked at, its state, and advice."""
 
     what: str
     state: str
