@@ -46,11 +46,12 @@ size:
 check: lint
 	$(PYTEST) -m "not slow"
 
-# Everything. Installs LiteLLM into an environment of its own, Chromium and PostgreSQL from the system's packages where it may: root on Debian.
-test: lint
+# Everything, with the real partners of the adapters. Installs Chromium and PostgreSQL from the system's packages where it may: root on Debian.
+test: lint $(VENV)/.partners
 	scripts/browser
 	scripts/postgresql
 	scripts/litellm
+	scripts/openfeature
 	$(PYTEST)
 	test ! -x $(LITELLM) || $(LITELLM) -m pytest tests/adapters/test_litellm.py
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
@@ -128,5 +129,5 @@ bench-peers: $(INSTALLED)
 	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:
-	rm -rf $(VENV) .venv-litellm .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction build dist docs/pictures docs/reference/generated
+	rm -rf $(VENV) .venv-litellm .venv-node .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction build dist docs/pictures docs/reference/generated
 	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +
