@@ -585,7 +585,7 @@ def show_game(router: Router, console: Console) -> None:
     if totals.overdue:
         late = f"they come {totals.lateness:,.3g} rounds late on average"
         waits = f"{counted(totals.overdue, 'block waits', 'blocks wait')} for losses that are long overdue ({late})"
-        console.print(f"warning: {waits}, for ever. Give a patience:", style="bold")
+        console.print(f"warning: {waits}, forever. Give a patience:", style="bold")
         names = shlex.join([router.store.url, router.name])
         console.print(f"holdfast store change {printable(names)} --patience 10m", soft_wrap=True, markup=False)
     paused = [

@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
     @property
     def written(self) -> str:
-        """What was given instead of a loss, as JSON; empty for a loss."""
+        """Return the report that was given instead of a loss, as JSON; empty for a loss."""
         kinds = {"reward": self.reward, "failed": self.failed or None, "error": self.error or None, **self.measures}
         said = {name: value for name, value in kinds.items() if value is not None}
         return json.dumps(said, default=float) if said else ""

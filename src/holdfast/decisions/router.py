@@ -426,7 +426,7 @@ class Router:
 
     @property
     def scale(self) -> Scale | None:
-        """How measures become a loss, as of the last call; None if losses are reported."""
+        """The scale that turns measures into a loss, as of the last call; None if losses are reported."""
         return self._executor.setup.settings.scale
 
     @property
