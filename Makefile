@@ -102,6 +102,7 @@ EVIDENCE := build/evidence
 evidence: $(INSTALLED)
 	$(BIN)/python experiments/arena.py --out $(EVIDENCE)/arena $(if $(wildcard $(EVIDENCE)/arena/games/record.json),--resume)
 	$(BIN)/python experiments/adaptive_claims.py
+	$(BIN)/python experiments/changing_claims.py --write
 	$(BIN)/python experiments/full_information_claims.py
 	$(BIN)/python experiments/documents.py arena $(EVIDENCE)/arena/arena.json
 	$(BIN)/python experiments/documents.py benchmark

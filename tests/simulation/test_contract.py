@@ -155,6 +155,12 @@ def makes_a_dict(params, state, announced, streams, block):
 
 
 @kernel
+def makes_a_list(params, state, announced, streams, block):
+    held = [announced, 1.0]
+    block.rounds[0] = held[1]
+
+
+@kernel
 def raises(params, state, announced, streams, block):
     if block.rounds[0] > 5.0:
         raise ValueError("too long")
@@ -267,6 +273,7 @@ POLICY_BUGS = {
     "scratch that is read": (lambda: policy(after(keeps_in_scratch)), r"reads Scratch that it has not written"),
     "an index beyond the end": (lambda: policy(after(beyond_the_end)), r"IndexError.*test_contract.py, line \d+\)"),
     "a dict": (lambda: policy(after(makes_a_dict)), r"makes_a_dict must not make a dict .*line \d+"),
+    "a list": (lambda: policy(after(makes_a_list)), r"makes_a_list must not make a list .*line \d+"),
     "an error": (lambda: policy(after(raises)), r"raises must not raise an error .*line \d+"),
     "a text": (lambda: policy(after(writes_text)), r"writes_text must not make a text .*line \d+"),
     "an array": (lambda: policy(after(makes_an_array)), r"a kernel allocates nothing"),

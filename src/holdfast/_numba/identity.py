@@ -57,9 +57,11 @@ def hidden_randomness(function: Callable[..., Any]) -> str | None:
 @cache
 def not_compiled(code: CodeType) -> tuple[str, int] | None:
     """Return an offence that Numba would take in silence or refuse in many words, and its line; else None."""
-    for instruction in dis.get_instructions(code):
+    instructions = list(dis.get_instructions(code))
+    many = any(one.opname == "CALL_FUNCTION_EX" for one in instructions)  # more than thirty arguments: by way of a list
+    for instruction in instructions:
         for begun, what in REFUSED.items():
-            if instruction.opname.startswith(begun):
+            if instruction.opname.startswith(begun) and not (many and begun == "BUILD_LIST"):
                 where = instruction.positions.lineno if instruction.positions else None
                 return what, where or code.co_firstlineno
     return None
