@@ -5,11 +5,13 @@ import math
 import re
 import sqlite3
 from collections import defaultdict
+from types import SimpleNamespace
 
 import pytest
 from service import InThread
 
 import holdfast as hf
+from holdfast.service import pages
 from holdfast.text import five_digits, number
 
 SCALE = hf.Scale(latency=(0.2, 8.0, 3), price=(0.0, 0.02, 1), error=1.0)
@@ -187,7 +189,7 @@ def test_an_arm_that_fails_now_and_one_that_nobody_looks_at_are_pointed_out(tmp_
             router.tell(arm.id, {"a": 0.2, "b": 0.9}[arm.arm] + t % 2 / 20)
         before = web("GET", "/v1/games").json["games"][0]["warnings"]
         assert not [words for words in before if "worse" in words]
-        assert [words for words in before if words.startswith("b was not played for ")]
+        assert [words for words in before if re.fullmatch(r"b was not played for [0-9.]+ days", words)]
         for _ in range(20):
             clock.now += 60.0
             arm = router.ask(available=["a"])
@@ -196,3 +198,67 @@ def test_an_arm_that_fails_now_and_one_that_nobody_looks_at_are_pointed_out(tmp_
         (worse,) = [words for words in line["warnings"] if "worse" in words]
         assert worse.startswith("a is worse than it was: ")
         assert worse in web("GET", "/games/g").body.decode()
+
+
+def form(web, path, **fields):
+    body = "&".join(f"{name}={value}" for name, value in fields.items()).encode()
+    return web("POST", path, body, content_type="application/x-www-form-urlencoded")
+
+
+def test_arms_are_added_and_retired_and_decisions_followed_on_the_page(web, game):
+    page = f"/games/{game.rpartition('/')[2]}"
+    looked = form(web, f"{page}/change", add="d", reason="a+new+model")
+    assert "Add d to " in looked.body.decode()
+    assert web("GET", game).json["arms"] == ["a", "b", "c"]
+    assert form(web, f"{page}/change", add="d", reason="a+new+model", confirmed="yes").status == 303
+    assert "Retire a in " in form(web, f"{page}/change", retire="a", reason="old").body.decode()
+    assert form(web, f"{page}/change", retire="a", reason="old", confirmed="yes").status == 303
+    assert web("GET", game).json["arms"] == ["b", "c", "d"]
+    assert form(web, f"{page}/change", retire="nobody", reason="old", confirmed="yes").status == 422
+    (decision,) = web("POST", f"{game}/decisions", {}, idempotency_key="order 7").json["decisions"]
+    web("PUT", f"{game}/decisions/{decision['id']}/loss", {"loss": 0.125})
+    shown = web("GET", f"{page}/decision?id={decision['id']}").body.decode()
+    assert "order 7" in shown
+    assert "told, 0.125" in shown
+    assert web("GET", f"{game}/decisions/{decision['id']}").json["why"] in shown
+    assert web("GET", f"{page}/decision?id=nonsense").status == 404
+    chart = web("GET", f"{page}?axis=time").body.decode()
+    assert "time (UTC)" in chart
+    assert "Show rounds" in chart
+    assert "Show time" in web("GET", page).body.decode()
+
+
+def test_what_happened_is_counted(tmp_path):
+    game = {"policy": "tsallis-switch", "arms": ["a", "b"], "switching_cost": 50.0, "seed": 1}
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        web("PUT", "/v1/games/counted", game)
+        (decision,) = web("POST", "/v1/games/counted/decisions", {}).json["decisions"]
+        other = "b" if decision["arm"] == "a" else "a"
+        web("POST", "/v1/games/counted/decisions", {"n": 2, "available": [other]})
+        told = [{"id": "unrecorded-1", "loss": 0.5}, {"id": "nonsense", "loss": 0.5}, {"id": decision["id"], "loss": 7}]
+        web("POST", "/v1/games/counted/losses", {"losses": told})
+        text = web("GET", "/metrics").body.decode()
+    for line in ("replaced_rounds_total", "refused_losses_total"):
+        assert f'holdfast_{line}{{game="counted"}} 2.0' in text
+    assert 'holdfast_fallback_losses_total{game="counted"} 1.0' in text
+
+
+def test_thirty_arms_and_a_bound_leave_the_charts_readable(tmp_path):
+    """Eight arms in the charts, all in the tables; the bound ends where it would flatten the other lines."""
+    url = f"sqlite:///{tmp_path}/games.db"
+    policy = hf.AdaptiveTsallisSwitch(arms=[f"arm {i:02}" for i in range(30)], switching_cost=0.3)
+    with hf.open(url, "wide", policy, seed=1) as router:
+        router.tell([(decision.id, int(decision.arm[4:]) / 30) for decision in router.ask(400)])
+    with InThread(url) as web:
+        page = web("GET", "/games/wide").body.decode()
+    assert page.count("The 8 arms played most, of 30.") == 3
+    assert "The 22 arms played less" in page
+    assert len(set(re.findall(r"only (arm [0-9]{2})", page))) == 8
+    rows = re.findall(r'<th scope="row">.*?(arm [0-9]{2})', page, re.DOTALL)
+    assert len(set(rows)) == 30
+    lines = SimpleNamespace(cost=[1.0, 2.0], fixed=[[0.5, 1.0], [None, 3.0]], bound=[3.3, 3.0])
+    assert pages._within_sight(lines) == [3.3, 3.0]
+    lines.bound = [0.0, 1.0, 3.4, 10.0]
+    assert pages._within_sight(lines) == [0.0, 1.0, None, None]
+    lines.bound = [5.0, 10.0]
+    assert pages._within_sight(lines) is None

@@ -13,7 +13,6 @@ from holdfast.decisions.history import Totals
 from holdfast.decisions.models import Block, Loss
 from holdfast.decisions.settings import Setup, players_of
 from holdfast.decisions.stores.sql import Transaction, row_of, select
-from holdfast.text import number
 
 LATEST = 1000
 """Latest losses of a game, by which its arms are compared with what they were."""
@@ -116,8 +115,8 @@ def recent_of(heard: Sequence[Heard], n_arms: int, now: float) -> list[Recent]:
 
 
 def warnings_of(setup: Setup, totals: Totals, heard: Sequence[Heard], now: float) -> list[str]:
-    """Return a warning for each arm that has become worse, or was not looked at for long."""
-    found = []
+    """Return a warning for each arm that has become worse, and one for those that were not looked at for long."""
+    found, unseen = [], []
     low, high = setup.bounds
     for i, arm in enumerate(totals.arms):
         if arm.retired:
@@ -134,6 +133,10 @@ def warnings_of(setup: Setup, totals: Totals, heard: Sequence[Heard], now: float
         paused = any(one == i and until > now for one, until in setup.paused)
         age = math.inf if arm.last_used is None else now - arm.last_used
         if totals.rounds >= LATEST and age > DAY and not paused and not totals.conversations:
-            since = "was never played" if arm.last_used is None else f"was not played for {age / DAY:.3g} days"
-            found.append(f"{arm.arm} {since}, in a game of {number(totals.rounds)} rounds")
+            unseen.append((age, arm))
+    if unseen:
+        age, longest = max(unseen, key=lambda pair: pair[0])
+        long = "ever" if age == math.inf else f"for {age / DAY:.3g} days"
+        many = f"{len(unseen)} arms were not played for a day or longer, {longest.arm} not {long}"
+        found.append(many if len(unseen) > 1 else f"{longest.arm} was not played {long}")
     return found

@@ -480,6 +480,10 @@ def _value(name: str, value: Any) -> str:
 
 # The page of one game: what it holds and why, its lanes, costs, draws, arms, late losses and changes.
 
+SHOWN_ARMS = 8
+"""Arms that are shown in charts and at first in the table."""
+MOST_ROWS = 1000
+"""Other arms in the table."""
 LANES = 256
 """Columns of the lanes that show which arm was held."""
 DOT = Marker("o", "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z")
@@ -500,7 +504,7 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
     """One game."""
     name = request.path_params["name"]
     board = await service.see(name, service.dashboard)
-    by_time = request.query_params.get("axis") == "time"
+    by_time, (often, _) = request.query_params.get("axis") == "time", _often(board)
     line = await service.line(name)
     view, home = board.view, home_of(service, name)
     parts = [
@@ -512,17 +516,17 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
             element(
                 "section",
                 element("h2", "Cost so far"),
-                _about_cost(board.lines),
+                _about_cost(view, board.lines),
                 _link_to_comparison(view, home),
                 _axis(home, by_time),
-                _cost_chart(view, board.lines, by_time),
+                _cost_chart(view, board.lines, often, by_time),
                 id="cost",
             ),
             element(
                 "section",
                 element("h2", "Drawn with probability"),
-                _about_draws(board.lines),
-                _draws_chart(view, board.lines, by_time),
+                _about_draws(view, board.lines),
+                _draws_chart(view, board.lines, often, by_time),
                 id="drawn",
             ),
             class_="two",
@@ -654,8 +658,8 @@ def _along(lines: Lines, by_time: bool) -> Any:
     return (np.array(lines.times) * 1000).astype("datetime64[ms]") if by_time else np.array(lines.rounds)
 
 
-def _cost_chart(view: GameView, lines: Lines | None, by_time: bool) -> Html:
-    look = {"paid": Look(*INK), **{f"only {name}": _arm_look(i, (3, 2)) for i, name in enumerate(view.names)}}
+def _cost_chart(view: GameView, lines: Lines | None, often: Sequence[int], by_time: bool) -> Html:
+    look = {"paid": Look(*INK), **{f"only {view.names[i]}": _arm_look(i, (3, 2)) for i in often}}
     found: list[list[float | None] | list[float]] = []
     if lines is not None:
         others = {
@@ -664,7 +668,11 @@ def _cost_chart(view: GameView, lines: Lines | None, by_time: bool) -> Html:
             "proved bound": (_within_sight(lines), Look(*QUIET)),
         }
         look |= {name: style for name, (values, style) in others.items() if values is not None}
-        found = [lines.cost, *lines.fixed, *(values for values, _ in others.values() if values is not None)]
+        found = [
+            lines.cost,
+            *(lines.fixed[i] for i in often),
+            *(values for values, _ in others.values() if values is not None),
+        ]
     drawn = tuple(
         Line(name, _along(lines, by_time), np.array(values, dtype=np.float64))
         for name, values in zip(look, found, strict=False)
@@ -673,11 +681,11 @@ def _cost_chart(view: GameView, lines: Lines | None, by_time: bool) -> Html:
     return line_chart(_one_chart("cost", drawn, by_time), "cost so far", look=look, live="cost-numbers")
 
 
-def _draws_chart(view: GameView, lines: Lines | None, by_time: bool) -> Html:
-    look = {str(name): _arm_look(i, marker=DOT) for i, name in enumerate(view.names)}
+def _draws_chart(view: GameView, lines: Lines | None, often: Sequence[int], by_time: bool) -> Html:
+    look = {str(view.names[i]): _arm_look(i, marker=DOT) for i in often}
     drawn = []
     if lines is not None:
-        for arm, name in enumerate(look):
+        for arm, name in zip(often, look, strict=True):
             at = [i for i, one in enumerate(lines.sample) if one is not None and one[0] == arm]
             values = [one[1] for one in lines.sample if one is not None and one[0] == arm]
             drawn += [Line(name, _along(lines, by_time)[at], values, joined=False)] if at else []
@@ -697,13 +705,13 @@ def _within_sight(lines: Lines) -> list[float | None] | None:
     return shown if sum(value is not None for value in shown) > 1 else None
 
 
-def _about_cost(lines: Lines | None) -> Html:
+def _about_cost(view: GameView, lines: Lines | None) -> Html:
     """Describe the lines of the chart."""
     if lines is None:
         return _caption("cost", "No block has begun yet.")
     known = lines.known_from is not None
     held = "each arm, had it been held" if known else "each arm's mean loss so far, as if it had been held all along"
-    words = [f"What was paid, switches included. Dashed: {held}."]
+    words = [f"What was paid, switches included. Dashed: {held}.{_of_how_many(view)}"]
     if known:
         since = f" from round {number(lines.known_from + 1)} on" if lines.known_from else ""
         words += [f"Dotted: the best plan in hindsight{since}."]
@@ -726,9 +734,10 @@ def _link_to_comparison(view: GameView, home: str) -> Html:
     return element("p", element("a", "What does the policy save next to your rule?", href=f"{home}/compare"))
 
 
-def _about_draws(lines: Lines | None) -> Html:
+def _about_draws(view: GameView, lines: Lines | None) -> Html:
     every = "Each block" if lines is None or lines.every == 1 else f"One of {number(lines.every)} blocks"
-    return _caption("drawn", f"{every} is a point: the probability its arm was drawn with.")
+    words = f"{every} is a point: the probability its arm was drawn with."
+    return _caption("drawn", f"{words}{_of_how_many(view)}")
 
 
 def _caption(chart: str, words: str) -> Html:
@@ -746,7 +755,8 @@ def _lanes(board: Board) -> Html:
     total, starts = lengths.sum(), np.cumsum(lengths) - lengths
     shares = np.round(held / np.maximum(lengths, 1.0)[:, None], 1)
     rows = []
-    for arm, name in enumerate(view.names):
+    for arm in _often(board)[0]:
+        name = view.names[arm]
         boxes = []
         for share, columns in groupby(range(len(held)), key=lambda i, arm=arm: shares[i, arm]):  # type: ignore[misc]
             some = list(columns)
@@ -756,7 +766,8 @@ def _lanes(board: Board) -> Html:
         shown = element("b", str(name)) if name == view.arm else joined(str(name))
         rows.append(Band(shown, label, boxes))
     ends = (f"round {number(max(rounds - total, 0) + 1)}", f"round {number(rounds)}")
-    return bands(rows, max(total, 1), ends, id="lanes", data_live="yes")
+    shown = bands(rows, max(total, 1), ends, id="lanes", data_live="yes")
+    return joined(shown, element("p", _of_how_many(view), class_="caption"))
 
 
 def _arms(board: Board) -> Html:
@@ -789,11 +800,25 @@ def _arms(board: Board) -> Html:
     heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)"]
     heads += ["last hour", "last day", "last 1,000", "failed", *measured, "last begun"]
     words = "Means of an hour and a day are made of the game's last 20,000 losses at most. "
-    words += (
-        f"{' and '.join(['Failures', *measured])} are those of the game's last 1,000 losses, which all arms share. "
-    )
+    words += f"{' and '.join(['Failures', *measured])} are of the game's last 1,000 losses, which all arms share. "
     words += "Intervals are made of the last 2,000 blocks, a block being one observation."
-    return joined(as_table(heads, rows, "arms"), element("p", words, class_="caption"))
+    often, others = _often(board)
+    parts = [as_table(heads, [rows[i] for i in often], "arms")]
+    if others:
+        summary = element("summary", f"The {counted(len(others), 'arm')} played less")
+        parts += [element("details", summary, as_table(heads, [rows[i] for i in others[:MOST_ROWS]], "other-arms"))]
+    return joined(*parts, element("p", words, class_="caption"))
+
+
+def _often(board: Board) -> tuple[list[int], list[int]]:
+    """Return the arms that are shown at once, in their order: those played most; and the others, the same way."""
+    ranked = sorted(range(len(board.totals.arms)), key=lambda i: (-board.totals.arms[i].rounds, i))
+    return sorted(ranked[:SHOWN_ARMS]), ranked[SHOWN_ARMS:]
+
+
+def _of_how_many(view: GameView) -> str:
+    """Say that not all arms are shown, where that is so."""
+    return f" The {SHOWN_ARMS} arms played most, of {number(len(view.names))}." if len(view.names) > SHOWN_ARMS else ""
 
 
 def _lateness(waits: list[float]) -> Html:
