@@ -537,7 +537,7 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     web("PATCH", game, {"switching_cost": 1.25, "reason": "test"})
     if "compare" in one.path:
         web("PATCH", game, {"holdback": 0.5})
-    bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Ask": {"n": 2}, "dict": {"loss": 0.5}}
+    bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Ask": {"n": 2}, "dict": {"loss": 0.5}, "Evaluate": {}}
     if one.body is ObserveBody:
         return  # for policies that see all losses: tests of its own
     bodies["Losses"] = {"losses": losses}

@@ -40,7 +40,9 @@ Patience = Annotated[
     str | None,
     typer.Option(help="How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever."),
 ]
-Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
+Missing = Annotated[
+    str | None, typer.Option(help="What a loss that does not come counts as: highest, mean, drop or a number.")
+]
 Allow = Annotated[
     list[str] | None,
     typer.Option(metavar="MODULE:CLASS", help="A user-defined policy that may be imported; may be given again."),
@@ -579,7 +581,7 @@ def show_game(router: Router, console: Console) -> None:
     if totals.overdue:
         late = f"they come {totals.lateness:,.3g} rounds late on average"
         waits = f"{counted(totals.overdue, 'block waits', 'blocks wait')} for losses that are long overdue ({late})"
-        console.print(f"warning: {waits}, for ever. Give a patience:", style="bold")
+        console.print(f"warning: {waits}, forever. Give a patience:", style="bold")
         names = shlex.join([router.store.url, router.name])
         console.print(f"holdfast store change {printable(names)} --patience 10m", soft_wrap=True, markup=False)
     paused = [

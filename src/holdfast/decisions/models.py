@@ -175,9 +175,9 @@ class Block(NamedTuple):
     losses: tuple[float, ...] = ()
     """Parts of the exact sum of the losses reported."""
     late: int = 0
-    """How many of them came after it was settled."""
+    """Number of them that came after it was settled."""
     due: float | None = None
-    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left, or for ever."""
+    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left, or without limit."""
     settled_order: int | None = None
     """Settlement order, from 1; None while it is open."""
     settled_at: float | None = None
@@ -210,7 +210,7 @@ class Loss(NamedTuple):
     late: int
     """1 if the block had been settled."""
     measures: str = ""
-    """What was reported instead of a loss, as JSON; empty for a loss."""
+    """The report in place of a loss, as JSON; empty for a loss."""
 
 
 class Seen(NamedTuple):

@@ -302,7 +302,8 @@ def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:
         given = {"loss": value.plain, "reward": value.reward, "failed": value.failed or None}
         found = {name: one for name, one in given.items() if one is not None}
         found |= {**({} if value.error is False else {"error": value.error}), **value.measures}
-    return {**found, "in_time": True} if value.in_time else found
+    flags = {"in_time": value.in_time, "clip": value.clip}
+    return {**found, **{name: True for name, given in flags.items() if given}}
 
 
 def _without_count(settings: Mapping[str, Any]) -> dict[str, Any]:

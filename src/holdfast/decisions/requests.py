@@ -193,7 +193,8 @@ class Ask(Checked):
         Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
         `FullInformationPlayer.ask`.
     fallback
-        The arm to answer with when the store fails, or does not answer within the deadline, or no arm is available.
+        The arm to answer with when the store fails, or does not answer within the deadline, or no arm is available, or
+        the policy waits for the losses of its last block.
         Such a decision is not recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is
         learnt from it.
     deadline
@@ -244,6 +245,7 @@ class Observe(Checked):
     at: datetime | None = option("When, such as 2026-03-01T12:00:00Z.", _with_zone)  # noqa: RUF009
     switching_cost: float | None = option("λ of the round, where it is announced.")
     request: str | None = option("Idempotency key: the same call again changes nothing.", checked_name, metavar="KEY")
+    clip: bool = option("Bring losses into their range.", default=False)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
     NoArmAvailable,
+    OutOfTurn,
     SomeRefused,
     StoreError,
     UnknownGame,
@@ -149,7 +150,7 @@ class Router:
         request = self._asking(n, options) if options or n is not None else ONE
         try:
             given: list[Decision] = self._executor.execute(request, request.deadline)
-        except (StoreError, NoArmAvailable) as failure:
+        except (StoreError, NoArmAvailable, OutOfTurn) as failure:
             given = self._unrecorded(request.n, options.get("fallback"), failure)
         return given[0] if n is None else given
 
@@ -168,7 +169,7 @@ class Router:
         request = self._asking(n, options)
         try:
             given: list[Decision] = await self._executor.execute_async(request, request.deadline)
-        except (StoreError, NoArmAvailable) as failure:
+        except (StoreError, NoArmAvailable, OutOfTurn) as failure:
             given = self._unrecorded(request.n, options.get("fallback"), failure)
         return given[0] if n is None else given
 
@@ -183,7 +184,7 @@ class Router:
 
     def _unrecorded(self, n: int, fallback: int | str | None, failure: HoldfastError) -> list[Decision]:
         """Return the fallback as an unrecorded answer, or raise the failure where there is none."""
-        if fallback is None:
+        if fallback is None or (isinstance(failure, OutOfTurn) and not self.policy.waits_for_losses):
             raise failure
         arm = _checked_arm("fallback", fallback, self.policy)
         LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)
@@ -218,8 +219,9 @@ class Router:
         outcome
             Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or ``failed=True``, the
             highest loss there is; or what was measured, by the names of the game's `Scale`, or its ``error=True``; or
-            ``losses=``, those of all arms, by arm or in their order, which a full-information policy needs. Beside any
-            of them ``in_time=True``: raise `TooLate` where the block was settled without it, and change nothing.
+            ``losses=``, those of all arms, by arm or in their order, which a full-information policy needs; each a
+            loss, or an outcome of its own. Beside any of them ``in_time=True``: raise `TooLate` where the block was
+            settled without it, and change nothing; and ``clip=True``: bring a loss outside `units` into their range.
         """
         request, one = self.telling(id, loss, outcome)
         seconds = None if deadline is None else checked_deadline("deadline", deadline)
@@ -287,11 +289,12 @@ class Router:
 
     def observe(
         self,
-        losses: Mapping[Any, float] | Iterable[float],
+        losses: Mapping[Any, float | Mapping[str, Any]] | Iterable[float | Mapping[str, Any]],
         *,
         at: datetime | None = None,
         switching_cost: float | None = None,
         request: str | None = None,
+        clip: bool = False,
     ) -> None:
         """Report the losses of all arms in a round without a decision, for a full-information policy to learn from.
 
@@ -300,32 +303,36 @@ class Router:
         Parameters
         ----------
         losses
-            By arm, or in the order of the arms.
+            By arm, or in the order of the arms; each a loss, or an outcome such as ``{"price": 212.5}`` by the game's
+            `Scale`.
         at
             Time of the round, with its zone; now, if left out. It is kept in the history.
         switching_cost
             λ of the round, where it is announced.
         request
             An idempotency key: the same call with the same name changes nothing, as in `ask`.
+        clip
+            Bring losses outside `units`, such as a price spike, into their range, instead of refusing them.
         """
-        self._executor.execute(Observe(losses, at, switching_cost, request))
+        self._executor.execute(Observe(losses, at, switching_cost, request, clip))
 
     async def aobserve(
         self,
-        losses: Mapping[Any, float] | Iterable[float],
+        losses: Mapping[Any, float | Mapping[str, Any]] | Iterable[float | Mapping[str, Any]],
         *,
         at: datetime | None = None,
         switching_cost: float | None = None,
         request: str | None = None,
+        clip: bool = False,
     ) -> None:
         """Like `observe`, without blocking the event loop.
 
         Parameters
         ----------
-        losses, at, switching_cost, request
+        losses, at, switching_cost, request, clip
             As in `observe`.
         """
-        await self._executor.execute_async(Observe(losses, at, switching_cost, request))
+        await self._executor.execute_async(Observe(losses, at, switching_cost, request, clip))
 
     def end(self, key: str) -> bool:
         """End a conversation, so that it is learnt from once its losses are in. Return False if there was none."""
@@ -419,7 +426,7 @@ class Router:
 
     @property
     def scale(self) -> Scale | None:
-        """How measures become a loss, as of the last call; None if losses are reported."""
+        """The scale that turns measures into a loss, as of the last call; None if losses are reported."""
         return self._executor.setup.settings.scale
 
     @property
@@ -637,9 +644,9 @@ def open(
         While a policy waits for its losses no rounds pass: for it time alone counts. A loss that comes after that
         counts all the same, in place of what stood for it, and is ``late``.
     missing
-        What counts for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
-        are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are
-        ignored).
+        What counts for a loss that has not come in time: ``"highest"`` (the default: silence is a failure, until the
+        loss comes after all), ``"mean"`` (of the block's losses; where there are none, of the arm's so far, else the
+        middle of the range), a fixed loss, or ``"drop"`` (the rounds are ignored).
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one;
         100,000 by default.

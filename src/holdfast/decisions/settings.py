@@ -71,7 +71,7 @@ class Settings:
     """Patience in rounds."""
     forever: bool = False
     """True to wait without limit; otherwise, without `seconds` and `rounds`, patience follows lateness."""
-    missing: str | float = "mean"
+    missing: str | float = "highest"
     remember: int = REMEMBER
     scale: Scale | None = None
     """Conversion of measurements to a loss."""

@@ -29,7 +29,7 @@ from holdfast.errors import HoldfastError, InvalidParameter, UnknownDecision
 from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
-from holdfast.service import views
+from holdfast.service import ofrep as ofrep, views  # each registers its operations
 from holdfast.service.access import Token
 from holdfast.service.games import Game
 from holdfast.service.messages import (
@@ -226,7 +226,7 @@ async def delete_game(service: Service, request: Request, client: Token) -> Resp
     name, confirmed = request.path_params["name"], request.query_params.get("confirm")
     game = await service.games.game(name)
     if confirmed != name:
-        raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted for ever", confirmed)
+        raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted permanently", confirmed)
     await service.games.thread(service.games.store.delete, game.router.executor.setup.game.id)
     service.games.forget(name)
     service.audit(client, "deleted", name)

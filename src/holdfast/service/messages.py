@@ -21,7 +21,7 @@ Arm = int | str
 Arms = Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})]
 OneArm = Annotated[Any, Meta(extra_json_schema={"type": ["string", "integer"]})]
 Patience = Annotated[Any, Meta(description="Rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.")]
-Missing = Annotated[Any, Meta(description="mean, drop or a loss.")]
+Missing = Annotated[Any, Meta(description="highest, mean, drop or a loss.")]
 ScaleIn = Annotated[
     Any,
     Meta(
@@ -232,6 +232,7 @@ LOSS_SCHEMA = {
         "failed": {"type": "boolean", "description": "The highest loss there is."},
         "error": {"type": "boolean"},
         "in_time": {"type": "boolean", "description": "Refuse it where its block was settled without it."},
+        "clip": {"type": "boolean", "description": "Bring it into the range of losses."},
     },
     "additionalProperties": {"type": "number"},
 }
