@@ -146,10 +146,10 @@ def test_the_page_is_the_rows(played):
     assert figures["switches"] == number(head["switches"])
     assert figures["cost"] == five_digits(math.fsum([*losses, *json.loads(head["paid"])]))
     assert figures["losses missing"] == number(sum(len(mine["missing"]) for mine in rows.values()))
-    table = re.search(r'id="arms".*?</table>', page, re.DOTALL)[0]
+    table = re.search(r'id="arms".*?</table>', page, re.DOTALL)[0]  # type: ignore[index]
     for row in re.findall(r"<tr><th scope=\"row\">.*?</tr>", table, re.DOTALL):
         cells = dict(re.findall(r'<td[^>]*data-label="([^"]*)"[^>]*><span>(.*?)</span></td>', row, re.DOTALL))
-        name = re.search(r"(east|west|north)", row)[0]
+        name = re.search(r"(east|west|north)", row)[0]  # type: ignore[index]
         mine = rows[name]
         assert cells["rounds"] == number(len(mine["rounds"]))
         assert cells["losses"] == number(len(mine["told"]))
@@ -186,7 +186,7 @@ def test_an_arm_that_fails_now_and_one_that_nobody_looks_at_are_pointed_out(tmp_
         for t in range(1200):
             clock.now += 600.0
             arm = router.ask()
-            router.tell(arm.id, {"a": 0.2, "b": 0.9}[arm.arm] + t % 2 / 20)
+            router.tell(arm.id, (0.2 if arm.arm == "a" else 0.9) + t % 2 / 20)
         before = web("GET", "/v1/games").json["games"][0]["warnings"]
         assert not [words for words in before if "worse" in words]
         assert [words for words in before if re.fullmatch(r"b was not played for [0-9.]+ days", words)]
@@ -248,7 +248,7 @@ def test_thirty_arms_and_a_bound_leave_the_charts_readable(tmp_path):
     url = f"sqlite:///{tmp_path}/games.db"
     policy = hf.AdaptiveTsallisSwitch(arms=[f"arm {i:02}" for i in range(30)], switching_cost=0.3)
     with hf.open(url, "wide", policy, seed=1) as router:
-        router.tell([(decision.id, int(decision.arm[4:]) / 30) for decision in router.ask(400)])
+        router.tell([(decision.id, int(str(decision.arm)[4:]) / 30) for decision in router.ask(400)])
     with InThread(url) as web:
         page = web("GET", "/games/wide").body.decode()
     assert page.count("The 8 arms played most, of 30.") == 3
