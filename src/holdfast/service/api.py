@@ -153,7 +153,7 @@ async def list_games(service: Service, request: Request, client: Token) -> Respo
 
 @operation("PUT", "/v1/games/{name}", "decide", body=NewGame, gives=GameView, statuses=(200, 201))
 async def put_game(service: Service, request: Request, client: Token) -> Response:
-    """Begin a game, which needs the role `admin`; the same settings again change nothing."""
+    """Begin a game, which needs the role `admin`; again, it changes nothing, unless its `settings` are to count."""
     name, body = request.path_params["name"], await body_of(service, request, NewGame)
     policy = policy_from(body, service.games.allow)
     options = _settings(body)
@@ -162,7 +162,9 @@ async def put_game(service: Service, request: Request, client: Token) -> Respons
         checked_name("name", name)
         if client.role != "admin" and service.games.store.find(name) is None:
             raise Refused(403, "to begin a game needs the role 'admin'")
-        return service.games.begin(name, policy, seed=body.seed, **options).executor.began
+        if client.role != "admin" and body.settings == "code":
+            raise Refused(403, "to change a game needs the role 'admin'")
+        return service.games.begin(name, policy, seed=body.seed, settings=body.settings, **options).executor.began
 
     new = await service.games.thread(begin)
     if new:

@@ -76,6 +76,9 @@ class NewGame(GameSettings, kw_only=True):
     units: Annotated[Array, Meta(description="The lowest and the highest loss.")] = None
     parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
     seed: Whole = None
+    settings: Annotated[Text, Meta(description="Whose count where they differ: store, code (role admin) or same.")] = (
+        "store"
+    )
 
 
 class Wanted(NewGame, kw_only=True):
@@ -351,6 +354,8 @@ class Comparison(Struct):
     confidence: float
     since: str | None
     open: int
+    without_rule: int
+    """Units that began without a rule, and are left out."""
     words: str
 
 
