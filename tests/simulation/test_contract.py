@@ -2,7 +2,7 @@
 
 import random
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -78,7 +78,8 @@ class Right(hf.Policy):
 def policy(choose=choose, observe=observe, side_by_side=False, **members):
     """The policy above with something else in a place."""
     kernels = Kernels(choose, observe, State, Block, params=Params, side_by_side=side_by_side)
-    return dataclass(frozen=True)(type("Planted", (Right,), {"kernels": kernels, **LOCAL, **members}))(K)
+    made: Any = type("Planted", (Right,), {"kernels": kernels, **LOCAL, **members})
+    return dataclass(frozen=True)(made)(K)
 
 
 LOCAL = {"__annotations__": {}, "__module__": __name__, "__qualname__": "made.<locals>.Planted"}
@@ -342,7 +343,8 @@ def world(**members):
     """The environment above with something else in a place."""
     kernels = {name: staticmethod(value) if "kernel" in name else value for name, value in members.items()}
     own = {**LOCAL, "__annotations__": {"reference": int} if "reference" in members else {}}
-    return dataclass(frozen=True)(type("PlantedWorld", (World,), {**own, **kernels}))()
+    made: Any = type("PlantedWorld", (World,), {**own, **kernels})
+    return dataclass(frozen=True)(made)()
 
 
 @kernel

@@ -187,6 +187,10 @@ class Block(NamedTuple):
     """Substitute for each missing loss; None if none is missing, or missing rounds were dropped."""
     learnt: int = 0
     """Settlement order at which the policy learnt early from this conversation (`learn_after`); 0 if it did not."""
+    share: float = 0.0
+    """Probability with which it was given to the operator's rule; below 0 if none was given: it could not."""
+    price: float = 0.0
+    """λ when it began, where a rule is compared."""
 
 
 class HandedOut(NamedTuple):

@@ -82,7 +82,7 @@ class Settings:
     holdback: float = 0.0
     """Share of blocks and conversations decided by the operator's rule."""
     held_since: int = 0
-    """Block after which blocks are comparable: since then, holdback, costs and scale are unchanged and rows kept."""
+    """Block after which blocks are comparable: since then the scale is unchanged, and rows are kept."""
 
     @property
     def patience(self) -> timedelta | int | str:

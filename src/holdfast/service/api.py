@@ -18,14 +18,14 @@ from holdfast.checks import one_of
 from holdfast.decisions import Router
 from holdfast.decisions.following import DecisionRecord, record_of
 from holdfast.decisions.history import History, Totals, changes_of, totals_of
-from holdfast.decisions.models import Decision
+from holdfast.decisions.models import Block, Decision
 from holdfast.decisions.requests import Ask, Change, Observe, Tell
 from holdfast.decisions.rules import View
-from holdfast.decisions.settings import Setup, checked_name, given_settings, written_patience, written_time
+from holdfast.decisions.settings import UNRECORDED, Setup, checked_name, given_settings, written_patience, written_time
 from holdfast.decisions.status import FIRST, open_decisions_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.decisions.why import why_drawn
-from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.errors import HoldfastError, InvalidParameter, UnknownDecision
 from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
@@ -153,7 +153,7 @@ async def list_games(service: Service, request: Request, client: Token) -> Respo
 
 @operation("PUT", "/v1/games/{name}", "decide", body=NewGame, gives=GameView, statuses=(200, 201))
 async def put_game(service: Service, request: Request, client: Token) -> Response:
-    """Begin a game, which needs the role `admin`; the same settings again change nothing."""
+    """Begin a game, which needs the role `admin`; again, it changes nothing, unless its `settings` are to count."""
     name, body = request.path_params["name"], await body_of(service, request, NewGame)
     policy = policy_from(body, service.games.allow)
     options = _settings(body)
@@ -162,7 +162,9 @@ async def put_game(service: Service, request: Request, client: Token) -> Respons
         checked_name("name", name)
         if client.role != "admin" and service.games.store.find(name) is None:
             raise Refused(403, "to begin a game needs the role 'admin'")
-        return service.games.begin(name, policy, seed=body.seed, **options).executor.began
+        if client.role != "admin" and body.settings == "code":
+            raise Refused(403, "to change a game needs the role 'admin'")
+        return service.games.begin(name, policy, seed=body.seed, settings=body.settings, **options).executor.began
 
     new = await service.games.thread(begin)
     if new:
@@ -236,12 +238,21 @@ async def delete_game(service: Service, request: Request, client: Token) -> Resp
 # ---- decisions and losses
 
 
-def _decided(view: View, given: list[Decision]) -> Decided:
-    """Return decisions and the hold after them, read in their transaction so that the two agree."""
+def _decided(view: View, given: list[Decision]) -> tuple[Decided, int]:
+    """Return decisions and the hold after them, read in their transaction so that the two agree.
+
+    And in how many of them another arm plays than the one drawn.
+    """
     head, setup, last = view.head, view.setup, given[-1]
-    block, left = view.block(last.block), head.rounds - head.handed
+    left, block = head.rounds - head.handed, view.blocks.get(last.block)
+    if block is None and last.block == head.current:  # the head has all that is said, so that no row is read
+        block = Block(head.current, None, head.arm, head.rounds, head.probability, 0.0, None, 0, "")
+    elif block is None:
+        block = view.block(last.block)
     said = why_drawn(setup, block, last.arm, left, len(setup.active))
-    return Decided(_shown(given), 0 if block.key is not None else left, said)
+    read = [(one.arm, view.blocks[one.block]) for one in given if one.block in view.blocks]
+    replaced = sum(not drew.forced and arm != setup.name_of(drew.arm) for arm, drew in read)
+    return Decided(_shown(given), 0 if block.key is not None else left, said), replaced
 
 
 def _shown(decisions: Sequence[Decision]) -> list[DecisionView]:
@@ -259,7 +270,9 @@ async def post_decisions(service: Service, request: Request, client: Token) -> R
         asked = Ask(**{**given, "forecast": _by_arm(game.router, given["forecast"])})
         return game.make(asked, _decided)
 
-    return answer(await service.games.with_game(name, ask))
+    found, replaced = await service.games.with_game(name, ask)
+    service.metrics.count("replaced_rounds", name, replaced)
+    return answer(found)
 
 
 @operation(
@@ -300,6 +313,10 @@ async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> li
         return await game.make(Tell(reports, places)) if places else reports
 
     found: list[Any] = await service.games.with_game(name, tell)
+    refused = [one for one in found if isinstance(one, HoldfastError)]
+    fallbacks = sum(isinstance(one, UnknownDecision) and one.id.startswith(UNRECORDED) for one in refused)
+    service.metrics.count("fallback_losses", name, fallbacks)
+    service.metrics.count("refused_losses", name, len(refused) - fallbacks)
     wrong = [one for one in found if isinstance(one, InvalidParameter)]
     if wrong:
         service.refused_losses(name, len(wrong), wrong[-1])

@@ -69,7 +69,7 @@ SCHEMA = (
         last {float} NOT NULL, played TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
         late BIGINT NOT NULL, due {float},
         settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
-        learnt BIGINT NOT NULL,
+        learnt BIGINT NOT NULL, share {float} NOT NULL, price {float} NOT NULL,
         PRIMARY KEY (game, number)) {compact}""",
     "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
     "CREATE UNIQUE INDEX holdfast_blocks_keys ON holdfast_blocks (game, key) WHERE live = 1",
