@@ -7,6 +7,7 @@
     Loss       the loss of one round
     Seen       the losses of all arms in one round
     ChangeMade settings that were changed, when and why
+    Day        all sums at the end of a day
     Events     what one transaction adds and changes
 
 Sums of losses are kept as a few numbers that do not overlap (`losses`), so that they are exact in any order.
@@ -128,6 +129,8 @@ class Head(NamedTuple):
     """Rounds of settled blocks whose single losses are kept."""
     removed: int = 0
     """Blocks whose rows were removed."""
+    gone: int = 0
+    """The highest number among them."""
     clock: float = 0.0
     """Latest time seen; time never runs backwards, but where a clock ran far ahead of the others (`leap`)."""
     leap: float = 0.0
@@ -193,6 +196,8 @@ class Block(NamedTuple):
     """Probability with which it was given to the operator's rule; below 0 if none was given: it could not."""
     price: float = 0.0
     """λ when it began, where a rule is compared."""
+    squares: float = 0.0
+    """Sum of the squares of the losses reported."""
 
 
 class HandedOut(NamedTuple):
@@ -239,6 +244,15 @@ class ChangeMade(NamedTuple):
     reason: str | None
 
 
+class Day(NamedTuple):
+    """All sums of a game at the end of a day on which a block was settled."""
+
+    day: int
+    """Counted from 1970, in UTC."""
+    sums: str
+    """The sums of each arm (`ArmSums`), from the game's beginning, as JSON."""
+
+
 @dataclass(slots=True)
 class Events:
     """Rows that one transaction adds and changes, besides the head and the state."""
@@ -253,6 +267,7 @@ class Events:
     removed: list[int] = field(default_factory=list)
     """Blocks that are deleted altogether."""
     changes: list[ChangeMade] = field(default_factory=list)
+    days: list[Day] = field(default_factory=list)
     game: Game | None = None
     """The game's row with other settings."""
 
