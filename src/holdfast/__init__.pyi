@@ -72,6 +72,7 @@ from holdfast.policies.full_information import (
     Threshold as Threshold,
     WorkFunctionAlone as WorkFunctionAlone,
 )
+from holdfast.policies.guarded import Guard as Guard, Guarded as Guarded
 from holdfast.policies.hedge import AdaptiveHedgeSwitch as AdaptiveHedgeSwitch
 from holdfast.policies.paused import PausedTsallis as PausedTsallis
 from holdfast.policies.policy import Policy as Policy

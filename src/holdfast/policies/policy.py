@@ -73,7 +73,7 @@ Mask = NDArray[np.bool_]
 Kernel = Callable[..., Any]
 """A function for Numba. Its arguments are arrays on a CPU or a GPU, or plain NumPy's: no type says that."""
 
-Announcement = Literal["switching_cost", "loss_bound"]
+Announcement = Literal["switching_cost", "loss_bound", "rule"]
 """What a policy may need to be told at the start of each block."""
 
 BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
@@ -205,6 +205,15 @@ class Policy(ABC):
     @property
     def announces(self) -> Announcement | None:
         """Announcement needed at the start of each block, if any."""
+        return None
+
+    @property
+    def rule_of(self) -> Callable[[Sequence[tuple[Any, float]]], Any] | None:
+        """The user's function that chooses the arm from the rounds told so far, if it follows one."""
+        return None
+
+    def guard_of(self, state: Any) -> Any:
+        """Return where its guard stands in a game with this state; None without one."""
         return None
 
     @property
