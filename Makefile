@@ -10,10 +10,11 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # Tests start hundreds of processes: each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+LITELLM := .venv-litellm/bin/python
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
 
-.PHONY: install lint types types-of-tests check size test test-versions coverage docs dist reproduce evidence paper bench bench-peers clean
+.PHONY: install lint types types-of-tests check size test mutants test-versions coverage docs dist reproduce evidence pdf paper bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -45,12 +46,18 @@ size:
 check: lint
 	$(PYTEST) -m "not slow"
 
-# Everything. Installs Chromium and PostgreSQL from the system's packages where it may: root on Debian.
+# Everything. Installs LiteLLM into an environment of its own, Chromium and PostgreSQL from the system's packages where it may: root on Debian.
 test: lint
 	scripts/browser
 	scripts/postgresql
+	scripts/litellm
 	$(PYTEST)
+	test ! -x $(LITELLM) || $(LITELLM) -m pytest tests/adapters/test_litellm.py
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
+
+# Plant a fixed sample of small faults in the core, one at a time: do the fast tests notice? At most 30 minutes.
+mutants: $(INSTALLED)
+	$(BIN)/python scripts/mutants.py
 
 # The core suite, and the wheel alone, with the oldest and the newest dependencies, on each Python that this machine has.
 test-versions:
@@ -98,11 +105,16 @@ evidence: $(INSTALLED)
 	$(BIN)/python experiments/documents.py arena $(EVIDENCE)/arena/arena.json
 	$(BIN)/python experiments/documents.py benchmark
 
-# docs/paper/paper.pdf with figures made anew. Installs LaTeX from the system's packages where it may: root on Debian.
-paper: $(INSTALLED)
+# docs/paper/paper.pdf from docs/paper/numbers.csv. Installs LaTeX from the system's packages where it may: root on Debian.
+pdf: $(INSTALLED)
 	scripts/latex
 	$(BIN)/python experiments/write_up.py
-	latexmk -cd -pdf -interaction=nonstopmode -halt-on-error docs/paper/paper.tex
+	latexmk -cd -gg -pdf -interaction=nonstopmode -halt-on-error docs/paper/paper.tex
+
+# Both made anew: the games, a quarter of an hour, and the PDF.
+paper: $(INSTALLED)
+	$(BIN)/python experiments/write_up.py --play
+	$(MAKE) --no-print-directory pdf
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/simulations.py
@@ -115,5 +127,5 @@ bench-peers: $(INSTALLED)
 	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:
-	rm -rf $(VENV) .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction build dist docs/pictures docs/reference/generated
+	rm -rf $(VENV) .venv-litellm .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction build dist docs/pictures docs/reference/generated
 	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +

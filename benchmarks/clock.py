@@ -1,4 +1,4 @@
-"""How times are taken: warmed up, repeated, and the middle one reported."""
+"""Timing: warm up, repeat, report the middle one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often the interval of a comparison with a held-back rule holds the truth, and how wide it is.
+"""Measure the coverage and width of the interval of a comparison with a held-back rule.
 
     python benchmarks/comparison.py [--deployments 1000] [--lost 0.0005] [--seed 1]
 

@@ -138,7 +138,7 @@ def world_of(shape: Shape, conversations: int, seed: int) -> World:
 
 
 class Bills:
-    """What turns cost, with the caches of every provider."""
+    """The cost of turns, with the caches of every provider."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -202,7 +202,7 @@ class Open:
 
 
 def next_probabilities(game: Game) -> np.ndarray:
-    """What the next conversation would be drawn from."""
+    """Return the probabilities of the next conversation's arms."""
     ahead = game.copy()
     ahead.begin()
     return ahead.probabilities()

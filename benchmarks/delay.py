@@ -1,4 +1,4 @@
-"""What late losses cost: the paper's settings with every loss 0, 1, 10, 100 and 1,000 rounds late.
+"""Measure the cost of late losses: the paper's settings with every loss 0, 1, 10, 100 and 1,000 rounds late.
 
     python benchmarks/delay.py [--policy tsallis-switch] [--replications 30] [--horizon 100000]
 

@@ -1,4 +1,4 @@
-"""What the first call of a process costs: with an empty cache of machine code, and with a full one.
+"""Measure the first call of a process: with an empty cache of machine code, and with a full one.
 
     python benchmarks/first_call.py [--against PATH] [--repeat N]
 

@@ -1,4 +1,4 @@
-"""What a call of a conversation costs while many are open, next to a call of a game without any.
+"""Measure a call of a conversation while many are open, next to a call of a game without any.
 
     python benchmarks/open_keys.py [sqlite|postgresql] [--keys 100000]     (a private server, started and stopped here)
 

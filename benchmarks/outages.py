@@ -1,4 +1,4 @@
-"""What outages cost: a policy that is given the available arms, one that is not, one that retires and adds arms.
+"""Measure the cost of outages: a policy told the available arms, one not told, one that retires and adds arms.
 
     python benchmarks/outages.py [--replications 30] [--horizon 20000]
 
@@ -35,7 +35,7 @@ POLICIES = {
 
 
 def switching_on_and_off(rng: np.random.Generator, T: int, up: float, down: float) -> np.ndarray:
-    """Whether an arm is up in each round; times up and down are geometric with these means."""
+    """Return True where an arm is up in each round; times up and down are geometric with these means."""
     state, t, path = True, 0, np.ones(T, dtype=bool)
     while t < T:
         length = int(rng.geometric(1 / (up if state else down)))

@@ -1,4 +1,4 @@
-"""How long to wait for a loss that may never come: rules for a patience in rounds, next to waiting for ever.
+"""Compare ways to wait for a loss that may never come: rules for a patience in rounds, next to waiting for ever.
 
     python benchmarks/patience.py [--replications 20] [--horizon 20000]
 

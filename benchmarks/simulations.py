@@ -181,7 +181,7 @@ def against_numpy(quick: bool) -> None:
 
 
 def ours(*, alone: bool = False) -> list[tuple[str, hf.Policy, int, int]]:
-    """What is played: name, policy, rounds and replications, or one replication each."""
+    """Return the games to play: name, policy, rounds and replications, or one replication each."""
     return [
         ("tsallis-switch, T = 1e5", hf.TsallisSwitch(K, switching_cost=LAMBDA), 10**5, 1 if alone else 320),
         ("tsallis-switch, T = 1e7", hf.TsallisSwitch(K, switching_cost=LAMBDA), 10**7, 1 if alone else 32),

@@ -198,8 +198,8 @@ OWN = "adaptive"
 """The policy this project proposes; it also plays under full information, as a reference."""
 
 QUICK_POLICIES = (
-    *("adaptive", "tsallis-switch", "tsallis-switch-rv", "tsallis-inf", "exp3-blocks", "base-geometric", "ucb1"),
-    "ucb1-cooldown-100",
+    *("adaptive", "tracking", "tsallis-switch", "tsallis-switch-rv", "tsallis-inf", "exp3-blocks", "base-geometric"),
+    *("ucb1", "ucb1-cooldown-100", "ewma", "fail-over", "threshold-cooldown"),
 )
 """Policies of a first look: the compiler takes seconds for each."""
 

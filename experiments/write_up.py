@@ -1,29 +1,45 @@
-"""Play what docs/paper shows, and make its figures and tables: python experiments/write_up.py [--longest 1e8]
+"""Draw the figures and tables of docs/paper from its numbers: python experiments/write_up.py [--play [--longest 1e8]]
 
-Everything goes to docs/paper/made, which is not kept in the repository: the games of an arena, and what is drawn from
-them. A second run plays only what is missing. The default, T up to 10⁷, takes minutes.
+The numbers are docs/paper/numbers.csv: what each game cost, a row for each kind of losses, policy and T. With --play
+the games are played anew first (T up to 10⁷: a quarter of an hour). What is drawn goes to docs/paper/made, which is not
+kept in the repository.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import polars as pl
-from arena import run_arena
+from arena import laid_out
+from growth import GAMES as LONG_GAMES, Samples, decades, late, samples_of
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from measures import growth, ratio
 
+import holdfast as hf
 from holdfast.checks import whole_number
 from holdfast.files import write_whole
+from holdfast.lab.judge import Estimate, mean_of
+from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import quantile
+from holdfast.policies.policy import Policy
 
-MADE = Path(__file__).parents[1] / "docs" / "paper" / "made"
+PAPER = Path(__file__).parents[1] / "docs" / "paper"
+NUMBERS, MADE = PAPER / "numbers.csv", PAPER / "made"
+SOURCES = ("paper.tex", "proofs.tex", "references.bib", "numbers.csv")
+"""Files that the PDF is made of, by hand or by games: it carries their hash."""
+
 POLICIES = {
-    "adaptive": "this policy",
+    "adaptive": "adaptive",
     "tsallis-switch": "Tsallis-Switch",
-    "amir-anytime": "two phases, doubling",
+    "paused-tsallis": "pause and resume",
+    "amir": "two phases, $T$ known",
 }
 GAMES = {
     "two-arms-far": "$K=2$, means $.5, 1$",
@@ -46,116 +62,222 @@ SETTINGS = {
     "ties-stochastic": "three best arms, gap $.2$, $\\lambda=1$",
     "ties-constrained": "the same, constrained",
 }
+ROUNDS, REPLICATIONS = 100_000, 16
+TAILS = 200
+"""Games of each of the settings, for their quantiles."""
+SEED = 2021
+
+Costs = Mapping[tuple[str, str], Samples]
+"""Costs of games by losses and policy, and by T."""
 
 
-def rows_of(table: pl.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
-    return table.filter(*(pl.col(name) == value for name, value in wanted.items())).to_dicts()
+# ---- the games ----
 
 
-def growth_figure(long: pl.DataFrame) -> bytes:
-    """Draw cost over T, both logarithmic, a panel for each game; bars are 95 % intervals."""
-    figure = Figure(figsize=(6.9, 3.9))
-    axes = figure.subplots(2, 3, sharex=True)
-    for axis, game in zip(axes.flat, list(GAMES)[:DRAWN], strict=True):
-        for policy, mark in zip(POLICIES, ("o-", "s--", "^-."), strict=True):
-            rows = rows_of(long, environment=game, policy=policy)
-            T, cost = [row["horizon"] for row in rows], [row["cost"] for row in rows]
-            ends = [[row["cost"] - row["cost_low"] for row in rows], [row["cost_high"] - row["cost"] for row in rows]]
-            axis.errorbar(T, cost, ends, fmt=mark, markersize=3, linewidth=1, capsize=2, label=POLICIES[policy])
-        axis.set(xscale="log", yscale="log")
-        axis.set_title(GAMES[game], fontsize=8)
-        axis.tick_params(labelsize=7)
-    for axis in axes[-1]:
-        axis.set_xlabel("$T$", fontsize=8)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("regret with switching", fontsize=7)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=3, fontsize=7, frameon=False)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
+def entries(n_arms: int, cost: float, horizon: int) -> dict[str, Policy]:
+    """Return the policies by name."""
+    return {
+        "adaptive": hf.AdaptiveTsallisSwitch(n_arms, switching_cost=cost),
+        "tsallis-switch": hf.TsallisSwitch(n_arms, switching_cost=cost),
+        "paused-tsallis": hf.PausedTsallis(n_arms, switching_cost=cost),
+        "amir": hf.AmirTsallis(n_arms, switching_cost=cost, horizon=horizon),
+    }
+
+
+def played(longest: int) -> Iterator[tuple[str, str, int, Array]]:
+    """Play every game, and yield what each of a policy's games cost up to each T."""
+    for game in (one for one in LONG_GAMES if one.name in GAMES):
+        for horizon in decades(longest):
+            world = game.losses(horizon)
+            policies = entries(world.n_arms, game.cost, horizon)
+            if horizon < longest:  # those without T play once
+                policies = {"amir": policies["amir"]}
+            found = samples_of(
+                hf.simulate(
+                    policies,
+                    world,
+                    horizon=horizon,
+                    switching_cost=game.cost,
+                    replications=REPLICATIONS,
+                    seed=SEED,
+                    checkpoints=[T for T in decades(longest) if horizon >= T],
+                )
+            )
+            for policy, by_T in found.items():
+                for T, costs in by_T.items():
+                    if policy != "amir" or horizon == T:
+                        yield game.name, policy, T, costs
+        print(game.name, flush=True)
+    laid = laid_out(ROUNDS)
+    for name in SETTINGS:
+        setting = laid[name]
+        policies = entries(setting.environment.n_arms, setting.switching_cost, ROUNDS)
+        found = samples_of(
+            hf.simulate(
+                {policy: policies[policy] for policy in ("adaptive", "tsallis-switch")},
+                setting.environment,
+                horizon=ROUNDS,
+                switching_cost=setting.switching_cost,
+                replications=TAILS,
+                seed=SEED,
+                checkpoints=[ROUNDS],
+            )
+        )
+        for policy, by_T in found.items():
+            yield name, policy, ROUNDS, by_T[ROUNDS]
+        print(name, flush=True)
+
+
+def play(longest: int) -> None:
+    """Play every game, and write NUMBERS."""
+    rows = [
+        {"losses": name, "policy": policy, "T": T, "costs": " ".join(f"{cost:.7g}" for cost in costs)}
+        for name, policy, T, costs in played(longest)
+    ]
+    write_whole(NUMBERS, pl.DataFrame(rows).sort("losses", "policy", "T").write_csv().encode())
+
+
+def numbers() -> Costs:
+    """Return what NUMBERS says."""
+    found: dict[tuple[str, str], dict[int, Array]] = {}
+    for row in pl.read_csv(NUMBERS).to_dicts():
+        costs = np.array([float(cost) for cost in row["costs"].split()])
+        found.setdefault((row["losses"], row["policy"]), {})[int(row["T"])] = costs
+    return found
+
+
+# ---- what is drawn ----
+
+
+def pdf(figure: Figure) -> bytes:
     out = io.BytesIO()
     figure.savefig(out, format="pdf", metadata={"CreationDate": None})
     return out.getvalue()
 
 
-def around(value: float, low: float, high: float, digits: int) -> str:
+def curve(axis: Axes, samples: Samples, mark: str, label: str, scale: float = 1.0) -> None:
+    """Draw mean costs over T, over `scale`, with 95 % intervals."""
+    T, means = sorted(samples), [mean_of(samples[T]) for T in sorted(samples)]
+    ends = [[(m.value - m.low) / scale for m in means], [(m.high - m.value) / scale for m in means]]
+    costs = [m.value / scale for m in means]
+    axis.errorbar(T, costs, ends, fmt=mark, markersize=3, linewidth=1, capsize=2, label=label)
+    axis.set_xscale("log")
+    axis.tick_params(labelsize=7)
+
+
+def growth_figure(costs: Costs) -> bytes:
+    """Draw cost over T, both logarithmic, a panel for each kind of losses."""
+    figure = Figure(figsize=(6.9, 3.9))
+    axes = figure.subplots(2, 3, sharex=True)
+    for axis, game in zip(axes.flat, list(GAMES)[:DRAWN], strict=True):
+        for policy, mark in zip(POLICIES, ("o-", "s--", "^-.", "v:"), strict=True):
+            curve(axis, costs[game, policy], mark, POLICIES[policy])
+        axis.set_yscale("log")
+        axis.set_title(GAMES[game], fontsize=8)
+    for axis in axes[-1]:
+        axis.set_xlabel("$T$", fontsize=8)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("regret with switching", fontsize=7)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=7, frameon=False)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    return pdf(figure)
+
+
+def logarithm_figure(costs: Costs) -> bytes:
+    """Draw cost over that at the shortest T, against log T: a logarithm is a straight line. A panel for each policy."""
+    figure = Figure(figsize=(6.9, 2.5))
+    axes = figure.subplots(1, 3, sharey=True)
+    for axis, policy in zip(axes, ("adaptive", "paused-tsallis", "tsallis-switch"), strict=True):
+        for game, mark in zip(list(GAMES)[:DRAWN], ("o-", "s-", "^-", "v-", "D--", "x--"), strict=True):
+            samples = costs[game, policy]
+            curve(axis, samples, mark, GAMES[game], scale=float(samples[min(samples)].mean()))
+        axis.set_title(POLICIES[policy], fontsize=8)
+        axis.set_xlabel("$T$", fontsize=8)
+        axis.set_ylim(0, 18)
+    axes[0].set_ylabel("cost over that at $10^4$", fontsize=7)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=3, fontsize=7, frameon=False)
+    figure.tight_layout(rect=(0, 0.16, 1, 1))
+    return pdf(figure)
+
+
+def around(of: Estimate, digits: int) -> str:
     """Return a value with half the width of its interval, in TeX; a dash where there is none."""
-    if value is None or not math.isfinite(value):
+    if not math.isfinite(of.value):
         return "--"
-    return f"${value:,.{digits}f} \\pm {(high - low) / 2:,.{digits}f}$".replace(",", "{,}")
+    return f"${of.value:,.{digits}f} \\pm {(of.high - of.low) / 2:,.{digits}f}$".replace(",", "{,}")
 
 
-def growth_table(long: pl.DataFrame) -> str:
-    """Return the costs at the longest T with intervals, and the exponents of the last decades."""
-    last = long.filter(pl.col("horizon") == pl.col("horizon").max())
+def whole(value: float) -> str:
+    return f"${value:,.0f}$".replace(",", "{,}")
+
+
+def growth_table(costs: Costs) -> str:
+    """Return the costs at the longest T, the exponents of the last decades, and the rivals' costs."""
     lines = []
     for game, words in GAMES.items():
-        own, paper = (rows_of(last, environment=game, policy=name)[0] for name in ("adaptive", "tsallis-switch"))
-        cells = [words]
-        for row in (own, paper):
-            cells.append(around(row["cost"], row["cost_low"], row["cost_high"], 0))
-            cells.append(around(row["exponent"], row["exponent_low"], row["exponent_high"], 2))
-        cells.append(f"${own['cost'] / paper['cost']:.3f}$")
+        own, paper = (costs[game, name] for name in ("adaptive", "tsallis-switch"))
+        cells, T = [words], max(own)
+        for samples in (own, paper):
+            cells += [around(mean_of(samples[T]), 0), around(growth(late(samples)), 2)]
+        cells.append(f"${own[T].mean() / paper[T].mean():.3f}$")
+        cells += [whole(costs[game, name][T].mean()) for name in ("paused-tsallis", "amir")]
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join(lines) + "\n"
 
 
-def settings_table(table: pl.DataFrame) -> str:
-    """Return the ratios to Tsallis-Switch in the settings of its figures."""
+def settings_table(costs: Costs) -> str:
+    """Return means, medians and 95 % quantiles in the settings of Tsallis-Switch's figures, and the ratios of means."""
     lines, ratios = [], []
     for name, words in SETTINGS.items():
-        row = rows_of(table, environment=name, policy="adaptive")[0]
-        paper = rows_of(table, environment=name, policy="tsallis-switch")[0]
-        ratios.append(row["to_paper"])
-        costs = [around(r["cost"], r["cost_low"], r["cost_high"], 0) for r in (row, paper)]
-        ratio = around(row["to_paper"], row["to_paper_low"], row["to_paper_high"], 3)
-        lines.append(f"{words} & {costs[0]} & {costs[1]} & {ratio} \\\\")
-    lines.append(rf"\midrule mean of the ratios & & & ${sum(ratios) / len(ratios):.3f}$ \\")
+        samples = [costs[name, policy][ROUNDS] for policy in ("adaptive", "tsallis-switch")]
+        cells = [words]
+        for sample in samples:
+            cells += [around(mean_of(sample), 0), whole(float(np.median(sample))), whole(quantile(sample, 0.95)[0])]
+        of = ratio(samples[0], samples[1], bound=0.0)
+        ratios.append(of.value)
+        lines.append(" & ".join([*cells, around(of, 3)]) + r" \\")
+    lines.append(rf"\midrule mean of the ratios & & & & & & & ${sum(ratios) / len(ratios):.3f}$ \\")
     return "\n".join(lines) + "\n"
 
 
-def numbers(long: pl.DataFrame, replications: int) -> str:
-    """Return the numbers the text quotes: the size of the run, the range of exponents and of ratios."""
-    last = long.filter(pl.col("horizon") == pl.col("horizon").max(), pl.col("environment").is_in(list(GAMES)[:DRAWN]))
+def quoted(costs: Costs) -> str:
+    """Return the numbers the text quotes: the size of the run, the ranges of exponents and ratios, and the sources."""
+    drawn = list(GAMES)[:DRAWN]
+    T = max(costs[drawn[0], "adaptive"])
     commands = {
-        "longest": f"10^{{{round(math.log10(last['horizon'][0]))}}}",
-        "since": f"10^{{{round(math.log10(last['since'][0]))}}}",
-        "games": f"{last['replications'][0]}",
-        "settinggames": f"{replications}",
+        "longest": f"10^{{{round(math.log10(T))}}}",
+        "since": f"10^{{{round(math.log10(min(late(costs[drawn[0], 'adaptive']))))}}}",
+        "games": f"{len(costs[drawn[0], 'adaptive'][T])}",
+        "settinggames": f"{len(costs[next(iter(SETTINGS)), 'adaptive'][ROUNDS])}",
     }
-    for words, policy in (("own", "adaptive"), ("paper", "tsallis-switch")):
-        found = last.filter(pl.col("policy") == policy)["exponent"].drop_nans()
+    for words, policy in (("own", "adaptive"), ("paper", "tsallis-switch"), ("paused", "paused-tsallis")):
+        found = [growth(late(costs[game, policy])).value for game in drawn]
         commands[f"{words}exponents"] = f"{min(found):.2f}\\text{{ to }}{max(found):.2f}"
-    own, paper = (
-        last.filter(pl.col("policy") == name).sort("environment")["cost"] for name in ("adaptive", "tsallis-switch")
-    )
-    share = own / paper
+    share = [costs[game, "adaptive"][T].mean() / costs[game, "tsallis-switch"][T].mean() for game in drawn]
     commands["ratios"] = f"{min(share):.3f}\\text{{ to }}{max(share):.3f}"
-    return "".join(f"\\newcommand{{\\{name}}}{{\\ensuremath{{{value}}}}}\n" for name, value in commands.items())
+    lines = [f"\\newcommand{{\\{name}}}{{\\ensuremath{{{value}}}}}" for name, value in commands.items()]
+    return "\n".join([*lines, f"\\newcommand{{\\sources}}{{{sources()}}}"]) + "\n"
+
+
+def sources() -> str:
+    """Return the hash of what the PDF is made of."""
+    return hashlib.sha256(b"".join((PAPER / name).read_bytes() for name in SOURCES)).hexdigest()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--play", action="store_true", help="play the games anew")
     parser.add_argument("--longest", type=float, default=1e7, help="the longest T")
-    parser.add_argument("--replications", type=int, default=16)
-    parser.add_argument("--backend", default="threads")
     given = parser.parse_args()
-    arena = run_arena(
-        MADE / "arena",
-        policies=list(POLICIES),
-        environments=[*SETTINGS, "long"],
-        replications=given.replications,
-        longest=whole_number("longest", given.longest, least=100_000),
-        seed=2021,
-        backend=given.backend,
-        resume=(MADE / "arena").exists(),
-        echo=print,
-    )
-    long = arena.long
-    assert long is not None
+    if given.play:
+        play(whole_number("longest", given.longest, least=1_000_000))
+    costs = numbers()
     files = {
-        "growth.pdf": growth_figure(long),
-        "growth.tex": growth_table(long).encode(),
-        "settings.tex": settings_table(arena.table).encode(),
-        "numbers.tex": numbers(long, given.replications).encode(),
+        "growth.pdf": growth_figure(costs),
+        "logarithm.pdf": logarithm_figure(costs),
+        "growth.tex": growth_table(costs).encode(),
+        "settings.tex": settings_table(costs).encode(),
+        "numbers.tex": quoted(costs).encode(),
     }
     for name, content in files.items():
         print(write_whole(MADE / name, content))

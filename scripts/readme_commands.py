@@ -17,7 +17,7 @@ FEWER = {
     "reproduce": ["--replications", "2", "--horizon", "2000"],
     "claims": ["--replications", "50", "--worlds", "20"],
 }
-"""What makes a command that takes minutes take seconds; the last of two equal options counts."""
+"""Options that make a command of minutes take seconds; the last of two equal options counts."""
 FOREVER = ("serve",)
 """Commands that end when they are told to."""
 STUDY = """

@@ -56,7 +56,7 @@ def said(found: hf.Replay) -> str:
 
 
 def _ways(found: hf.Replay) -> list[str]:
-    """How far the cheapest policy that sees all arms comes from the best arm to the best plan, at each λ."""
+    """Say how far the cheapest full-information policy comes from the best arm to the best plan, at each λ."""
     ways = []
     for lam in found.switching_costs:
         standing = found.standing(lam)

@@ -124,7 +124,7 @@ def check(status: int, kind: str, found: bytes, sent: object) -> None:
 
 
 def play(port: int, requests: int, seed: int = 1, watch: Any = lambda number: None) -> Counter[int]:
-    """How often each status was the answer."""
+    """Send random requests and count the answers of each status."""
     chance, seen = random.Random(seed), Counter[int]()
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 

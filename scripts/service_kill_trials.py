@@ -40,7 +40,7 @@ def loss_of(id: str) -> float:
 
 
 class Notes:
-    """What was acknowledged."""
+    """The calls that were acknowledged."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

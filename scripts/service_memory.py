@@ -55,7 +55,7 @@ def renderers(driver: int) -> list[int]:
 
 
 class Rows:
-    """What was measured, at which time or after how many requests."""
+    """Measurements, each at a time or after a number of requests."""
 
     def __init__(self, unit: str, per: float) -> None:
         self.unit, self.per = unit, per

@@ -24,7 +24,7 @@ CHECKS = (
 
 
 def check(web: Web, examples: int, seed: int = 1) -> subprocess.CompletedProcess[str]:
-    """What Schemathesis says; its exit code is 0 where nothing is wrong."""
+    """Run Schemathesis and return its output; its exit code is 0 where nothing is wrong."""
     web("PUT", "/v1/games/0", GAME)
     ask(web, "/v1/games/0", 20)
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{web.url}/openapi.json", "--checks", CHECKS]

@@ -28,7 +28,7 @@ if COMPILED and os.name == "posix" and "PYTEST_XDIST_WORKER" in os.environ:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs a browser or a database server is slow, whoever asks for it."""
+    """Mark tests slow that need a browser or a database server."""
     for item in items:
         if {"chromium", "postgres"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)

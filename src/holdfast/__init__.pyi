@@ -11,6 +11,8 @@ from holdfast.decisions import (
 from holdfast.environments import (
     Bernoulli as Bernoulli,
     ChangingBest as ChangingBest,
+    ChangingEnvironment as ChangingEnvironment,
+    CommonJumps as CommonJumps,
     ConstrainedBernoulli as ConstrainedBernoulli,
     Corrupted as Corrupted,
     Drifting as Drifting,
@@ -19,10 +21,15 @@ from holdfast.environments import (
     Found as Found,
     JumpingLevels as JumpingLevels,
     LossTable as LossTable,
+    MarkovChain as MarkovChain,
     MultiScaleWalk as MultiScaleWalk,
+    OrnsteinUhlenbeck as OrnsteinUhlenbeck,
+    Outages as Outages,
     PiecewiseConstant as PiecewiseConstant,
+    RandomChanges as RandomChanges,
     Reversal as Reversal,
     Seasonal as Seasonal,
+    Seasons as Seasons,
     UnseenTurn as UnseenTurn,
 )
 from holdfast.errors import (
@@ -37,6 +44,7 @@ from holdfast.errors import (
     MissingExtra as MissingExtra,
     NoArmAvailable as NoArmAvailable,
     NotAllowed as NotAllowed,
+    OtherRequest as OtherRequest,
     OtherSettings as OtherSettings,
     OutOfTurn as OutOfTurn,
     SomeRefused as SomeRefused,
@@ -73,6 +81,11 @@ from holdfast.policies.full_information import (
     WorkFunctionAlone as WorkFunctionAlone,
 )
 from holdfast.policies.guarded import Guard as Guard, Guarded as Guarded
+from holdfast.policies.hand_written import (
+    Ewma as Ewma,
+    FailOver as FailOver,
+    ThresholdCooldown as ThresholdCooldown,
+)
 from holdfast.policies.hedge import AdaptiveHedgeSwitch as AdaptiveHedgeSwitch
 from holdfast.policies.paused import PausedTsallis as PausedTsallis
 from holdfast.policies.policy import Policy as Policy

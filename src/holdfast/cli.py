@@ -17,13 +17,12 @@ from typing import Annotated, Any
 import typer
 
 import holdfast
+from holdfast import machine_code
 from holdfast.command_line import LIST, Command, numbers
 from holdfast.decisions import cli as store_commands
-from holdfast.decisions.errors_json import error_to_json
 from holdfast.decisions.stores.address import NotShown, parse_address
-from holdfast.errors import HoldfastError, InvalidParameter, printable
+from holdfast.errors import HoldfastError, InvalidParameter, error_to_json, printable
 from holdfast.lab import commands as lab_commands
-from holdfast.machine_code import commands as machine_code_commands
 from holdfast.replays import commands as replay_commands
 from holdfast.service import commands as service_commands
 
@@ -131,7 +130,7 @@ app.add_typer(token, name="token")
 replay_commands.add_to(app)
 app.add_typer(study, name="study")
 app.add_typer(benchmark, name="benchmark")
-machine_code_commands.add_to(app)
+machine_code.add_to(app)
 lab_commands.add_to(app, study, benchmark)
 app.command(cls=Command)(bounds)
 
@@ -146,13 +145,13 @@ class PipeSafeStdout:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """As a stream's."""
+        """Write, unless the pipe is closed."""
         with self._silenced():
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """As a stream's."""
+        """Flush, unless the pipe is closed."""
         with self._silenced():
             self._stream.flush()
 

@@ -10,11 +10,12 @@
     ├── DecisionError                             a loss that cannot be recorded
     │   ├── UnknownDecision  (also a LookupError)   an id that this game never issued
     │   ├── AlreadyTold      (also a ValueError)    another loss is recorded under this id
-    │   ├── TooLate          (also a ValueError)    its block was settled without it
-    │   └── Forgotten        (also a LookupError)   individual losses of its block are no longer stored
+    │   ├── TooLate          (also a ValueError)    its block was settled without it (only with in_time=True)
+    │   └── Forgotten        (also a LookupError)   nobody knows any more whether it counted (only with in_time=True)
     ├── SomeRefused                               of several losses in one call, some were refused
     ├── UnknownGame        (also a LookupError)   no game of this name in the store
     ├── OtherSettings      (also a ValueError)    the game exists with different settings
+    ├── OtherRequest       (also a ValueError)    another call was made under this idempotency key
     ├── NotAllowed         (also a PermissionError)  a server wants a token, or another one
     └── StoreError         (also an OSError)      a store that cannot be read or written now
         └── BadStore                              or at all: damaged, foreign or of another version
@@ -32,6 +33,7 @@ Each message names the parameter, the rule and the value it got. What it advises
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -311,6 +313,18 @@ class OtherSettings(HoldfastError, ValueError):
         super().__init__(Words(f"game {name!r} exists with different settings: {shown}", *advice))
 
 
+class OtherRequest(HoldfastError, ValueError):
+    """Another call was made under this idempotency key."""
+
+    made_of = ("request",)
+    exit_code, status = 4, 409
+
+    def __init__(self, request: str) -> None:
+        self.request = request
+        rule = "request must be a new idempotency key: another call was made under this one, and this one was not"
+        super().__init__(f"{rule}; got {_shown(request)}")
+
+
 class NotAllowed(HoldfastError, PermissionError):
     """A server wants a token, or one that allows more."""
 
@@ -367,3 +381,39 @@ def nearest(name: object, known: Iterable[str]) -> str:
     """
     close = difflib.get_close_matches(str(name), list(islice(known, MOST_COMPARED)), n=1, cutoff=CLOSE)
     return f"{HINT}{close[0]!r}?" if close else ""
+
+
+# ---- as JSON: a client raises what the router on the server raised ----
+
+
+def error_to_json(error: HoldfastError) -> dict[str, Any]:
+    """Return an error as JSON: its kind, its message and its arguments.
+
+    >>> raise error_from_json(json.loads(json.dumps(error_to_json(AlreadyTold("a-1-0-x", 0.25, 0.5)))))
+    Traceback (most recent call last):
+        ...
+    holdfast.errors.AlreadyTold: loss of decision a-1-0-x was told before: 0.25 is recorded; got 0.5
+    """
+    kind = next(kind for kind in type(error).__mro__ if kind.__module__ == __name__)
+    content: dict[str, Any] = {"error": kind.__name__, "message": str(error)}
+    if isinstance(error, SomeRefused):
+        return content | {"told": error.told, "refused": [error_to_json(one) for one in error.refused]}
+    return content | {name: _plain(getattr(error, name)) for name in error.made_of}
+
+
+def error_from_json(content: dict[str, Any]) -> HoldfastError:
+    """Return the error written by `error_to_json`."""
+    kind = globals().get(str(content.get("error")))
+    if not (isinstance(kind, type) and issubclass(kind, HoldfastError)):
+        return HoldfastError(str(content.get("message")))
+    if kind is SomeRefused:
+        return SomeRefused(content["told"], [error_from_json(one) for one in content["refused"]])
+    return kind(*(content[name] for name in kind.made_of)) if kind.made_of else kind(content["message"])
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` if JSON can carry it, else its repr."""
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return repr(value)

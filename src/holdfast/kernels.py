@@ -1,9 +1,10 @@
-"""What user-defined policies and environments are made of: the names a kernel may use.
+"""The names that a kernel may use: the parts of user-defined policies and environments.
 
 `kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch`, `ScratchPerArm` declare named state, and
 `several` of them under one name, `Range` and its kinds what saved numbers may be, `Array` a table. `Kernels`
 names two kernels with their state, block and parameters. `next_uniform(streams, g)` is the next number in
-[0, 1) of game g; `uniform(stream)` that of a single stream. `whole_rounds(a)` is ⌈a⌉ that forgives rounding.
+[0, 1) of game g; `uniform(stream)` and `normal(stream)` draw from a single stream, ``streams[:, g]``.
+`whole_rounds(a)` is ⌈a⌉ that forgives rounding.
 
 `docs/new_policy.md` and `docs/new_environment.md` use nothing else.
 """
@@ -24,7 +25,7 @@ from holdfast.numerics.layout import (
     Whole,
     several,
 )
-from holdfast.numerics.random import next_uniform, uniform
+from holdfast.numerics.random import next_uniform, normal, uniform
 from holdfast.numerics.schedules import whole_rounds
 from holdfast.policies.policy import Kernels
 
@@ -45,6 +46,7 @@ __all__ = [
     "Whole",
     "kernel",
     "next_uniform",
+    "normal",
     "several",
     "uniform",
     "whole_rounds",

@@ -18,7 +18,7 @@ from holdfast.checks import one_of, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, printable
 from holdfast.extras import pl
 from holdfast.files import reason, write_whole
-from holdfast.numerics.regret import MEASURES
+from holdfast.numerics.regret import EVERY_MEASURE, MEASURES, ON_REQUEST
 from holdfast.numerics.statistics import Comparison, checked_confidence, interval
 from holdfast.text import number, table, with_error
 
@@ -29,6 +29,7 @@ from holdfast.text import number, table, with_error
 
 KEYS = {"policy": pl.String, "replication": pl.Int64, "round": pl.Int64}
 SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name in MEASURES}
+KINDS = {name: SCHEMA.get(name, pl.Float64) for name in EVERY_MEASURE}
 MAY_BE_EXPECTED = {"switches": pl.Float64}
 """Columns that hold means where expected costs were computed instead of sampled."""
 
@@ -163,12 +164,13 @@ FORMATS: dict[str, tuple[Callable[..., bytes], Callable[[bytes], tuple[pl.DataFr
 
 
 def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns in order: others (a study's grid) first, then those of the schema."""
+    """Return the columns in order: others (a study's grid), those of the schema, and measures made on request."""
     if any(frame.schema.get(name) not in (kind, MAY_BE_EXPECTED.get(name, kind)) for name, kind in SCHEMA.items()):
         raise BadSavedState("must be a file written by Result.write; this is another table")
     if any(frame.select(*SCHEMA).null_count().row(0)):
         raise BadSavedState("is damaged: it has rows with nothing in a column that every row has")
-    return frame.select(*(name for name in frame.columns if name not in SCHEMA), *SCHEMA)
+    there = [name for name in ON_REQUEST if name in frame.columns]
+    return frame.select(*(name for name in frame.columns if name not in {*SCHEMA, *there}), *SCHEMA, *there)
 
 
 # Means and standard errors as text: for a terminal of 80 columns, for Markdown, for LaTeX.
@@ -200,8 +202,8 @@ class Summary(pl.DataFrame):
 def as_text(summary: pl.DataFrame) -> str:
     """Return a line for each policy; measures that do not fit beside the others follow below."""
     head, *body = rows_of(summary)
-    body = [[*(shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
-    labels = len(head) - len(MEASURES)
+    labels = len(head) - len(measures_of(summary))
+    body = [[*map(shortened, row[:labels]), *row[labels:]] for row in body]
     widths = [max(map(cell_len, column)) for column in zip(head, *body, strict=True)]
     room = WIDTH - sum(widths[:labels]) - 2 * (labels - 1)
     blocks: list[list[int]] = [[]]
@@ -216,18 +218,18 @@ def as_text(summary: pl.DataFrame) -> str:
     return "\n\n".join(table(first, rows, width=widest, labels=labels) for first, *rows in tables)
 
 
-def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
+def as_markdown(summary: pl.DataFrame, measures: Sequence[str]) -> str:
     """Return a table for a README, an issue or a notebook."""
     head, *body = rows_of(summary, measures)
-    numbers = len(list(measures))
+    numbers = len(measures)
     lines = [head, ["---"] * (len(head) - numbers) + ["---:"] * numbers, *body]
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
 
 
-def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
+def as_latex(summary: pl.DataFrame, measures: Sequence[str]) -> str:
     """Return a ``tabular`` that needs no package."""
     head, *body = rows_of(summary, measures)
-    numbers = len(list(measures))
+    numbers = len(measures)
     lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\hline"]
     lines += [" & ".join(map(_escaped, head)) + r" \\", r"\hline"]
     for row in body:
@@ -236,14 +238,19 @@ def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
     return "\n".join([*lines, r"\hline", r"\end{tabular}"])
 
 
-def rows_of(summary: pl.DataFrame, measures: Iterable[str] = MEASURES) -> list[list[str]]:
+def measures_of(summary: pl.DataFrame) -> list[str]:
+    """Return the measures that a summary has."""
+    return [name for name in EVERY_MEASURE if f"{name}_mean" in summary.columns]
+
+
+def rows_of(summary: pl.DataFrame, measures: Iterable[str] | None = None) -> list[list[str]]:
     """Return the head and a row for each policy; columns in which all rows agree, such as the round, are left out."""
-    names = [one_of("measures", measure, MEASURES) for measure in measures]
-    own = {f"{name}_{part}" for name in MEASURES for part in ("mean", "sd", "se")}
+    names = [one_of("measures", name, measures_of(summary)) for name in measures or measures_of(summary)]
+    own = {f"{name}_{part}" for name in EVERY_MEASURE for part in ("mean", "sd", "se")}
     labels = [
         name for name in summary.columns if name not in own and (name == "policy" or summary[name].n_unique() > 1)
     ]
-    rows = [[*labels, *(MEASURES[name] for name in names)]]
+    rows = [[*labels, *(EVERY_MEASURE[name] for name in names)]]
     for row in summary.iter_rows(named=True):
         means = (with_error(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
         rows.append([*(printable(row[name]) for name in labels), *means])
@@ -267,11 +274,11 @@ def _escaped(text: str) -> str:
 __all__ = ["KEYS", "MEASURES", "SCHEMA", "Comparison", "Result", "rows"]
 
 
-KINDS = {name: SCHEMA[name].to_python() for name in MEASURES}
-
-
 def rows(
-    rounds: Sequence[int], pieces: Sequence[tuple[str, int, int]], measured: Iterable[Mapping[str, Any]]
+    rounds: Sequence[int],
+    pieces: Sequence[tuple[str, int, int]],
+    measured: Iterable[Mapping[str, Any]],
+    record: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Build one frame from pieces (policy, first replication, replications) and the measures of each.
 
@@ -280,7 +287,7 @@ def rows(
     """
     width = len(rounds)
     numbers = np.concatenate([np.arange(0), *(np.arange(first, first + count) for _, first, count in pieces)])
-    columns = {name: np.empty(len(numbers) * width, kind) for name, kind in KINDS.items()}
+    columns = {name: np.empty(len(numbers) * width, KINDS[name].to_python()) for name in (*MEASURES, *record)}
     at = 0
     for (_, _, count), measures in zip(pieces, measured, strict=True):
         for name, column in columns.items():
@@ -347,8 +354,13 @@ class Result:
 
     @property
     def grid(self) -> list[str]:
-        """Columns beyond those of every result, such as the values of a study's grid."""
-        return [name for name in self.frame.columns if name not in SCHEMA]
+        """Columns beyond those of a simulation, such as the values of a study's grid."""
+        return [name for name in self.frame.columns if name not in SCHEMA and name not in ON_REQUEST]
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures: those of every result, and those that were asked for."""
+        return [name for name in EVERY_MEASURE if name in self.frame.columns]
 
     def summary(self) -> pl.DataFrame:
         """Return the mean, standard deviation and standard error of each measure, for each policy and checkpoint.
@@ -357,7 +369,7 @@ class Result:
         """
         columns = [
             expression
-            for measure in MEASURES
+            for measure in self.measures
             for expression in (
                 pl.col(measure).mean().alias(f"{measure}_mean"),
                 pl.col(measure).std().alias(f"{measure}_sd"),
@@ -372,10 +384,12 @@ class Result:
         last = pl.col("round").max().over(*self.grid, "policy")
         return Summary(self.summary().filter(pl.col("round") == last))
 
-    def table(self, format: str = "markdown", *, measures: Sequence[str] = tuple(MEASURES)) -> str:
+    def table(self, format: str = "markdown", *, measures: Sequence[str] | None = None) -> str:
         """Format mean ± standard error at the last round of each policy, as ``"markdown"`` or ``"latex"``."""
+        measures = self.measures if measures is None else measures
         if isinstance(measures, str) or not isinstance(measures, Sequence) or not measures:
-            raise InvalidParameter("measures", f"must be a list of some of {', '.join(map(repr, MEASURES))}", measures)
+            known = ", ".join(map(repr, self.measures))
+            raise InvalidParameter("measures", f"must be a list of some of {known}", measures)
         made = as_latex if one_of("format", format, ("markdown", "latex")) == "latex" else as_markdown
         return made(self.final(), measures)
 
@@ -406,7 +420,7 @@ class Result:
         """
         for name in (first, second):
             one_of("policy", name, self.policies)
-        one_of("measure", measure, MEASURES)
+        one_of("measure", measure, self.measures)
         share = checked_confidence(confidence)
         if self.grid and self.frame.select(self.grid).n_unique() > 1:
             rule = "must have one combination of its grid to compare policies; filter its frame"

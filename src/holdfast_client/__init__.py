@@ -5,9 +5,10 @@
 >>> game.tell(decision.id, loss=0.12)  # doctest: +SKIP
 Receipt(id='5f0c-1-0-9a', new=True)
 
-A refused request raises `Problem`, with the `status` and the `error` of the server's answer. A lost
-connection, a restarting server and a busy one are retried for 30 seconds, with ``open(…, retry=5.0)`` for
-five; one attempt may take 60 (``timeout=``). After that `Unreachable` is raised. Every call may be repeated.
+A refused request raises `Problem`, with the `status` and the `error` of the server's answer. A request that finds no
+server, a busy one or one that restarts is retried for a second, with ``open(…, retry=30.0)`` for thirty; a server
+may take 60 seconds to answer (``timeout=``). After that `Unreachable` is raised. Every call may be repeated.
+``game.ask(fallback="model-a", deadline=0.2)`` answers in any case, and every verb has an asynchronous form: `aask`.
 
 `Game.change` pauses and pins arms and changes settings; it needs a token with the role admin:
 

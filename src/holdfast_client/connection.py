@@ -7,6 +7,7 @@ connection, a restarting server and a busy one are retried for a while.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import http.client
 import json
 import os
@@ -29,6 +30,11 @@ AGAIN = (429, 502, 503, 504)
 """Status codes after which a request is retried."""
 WAIT, LONGEST_WAIT = 0.05, 1.0
 """Seconds before the first retry, doubled for each further one; and the longest wait."""
+CONNECT = 5.0
+"""Seconds that one attempt may take to connect, at most."""
+
+BEGUN: contextvars.ContextVar[float] = contextvars.ContextVar("begun")
+"""When an asynchronous call was made: waiting for a thread counts."""
 
 
 TOKEN = "must be what `holdfast token make` printed: letters, digits, - and _"
@@ -73,9 +79,9 @@ class Server:
     token
         The token printed by `holdfast token make`; surrounding white space does not matter.
     retry
-        Seconds during which a request is retried.
+        Seconds during which a request that finds no server, a busy one or one that restarts is retried.
     timeout
-        Seconds that one attempt may take.
+        Seconds that a server may take to answer.
 
     Examples
     --------
@@ -83,7 +89,7 @@ class Server:
     'http://127.0.0.1:8080'
     """
 
-    def __init__(self, url: str, token: str | None = None, retry: float = 30.0, timeout: float = 60.0) -> None:
+    def __init__(self, url: str, token: str | None = None, retry: float = 1.0, timeout: float = 60.0) -> None:
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
@@ -120,12 +126,14 @@ class Server:
             Deadline for the answer; if left out, all attempts are made.
         """
         data = None if body is None else json.dumps(body, default=float).encode()
-        begun, delay = time.monotonic(), WAIT
-        end = begun + (self._retry if seconds is None else seconds)
+        begun, delay = BEGUN.get(time.monotonic()), WAIT
+        end = begun + (self._retry if seconds is None else min(self._retry, seconds))
         while True:
-            left = self._timeout if seconds is None else min(self._timeout, end - time.monotonic())
+            now = time.monotonic()
+            left = self._timeout if seconds is None else min(self._timeout, begun + seconds - now)
+            connect = min(max(end - now, WAIT), CONNECT)
             try:
-                status, found = self._once(method, self._path + path, data, max(left, 0.001))
+                status, found = self._once(method, self._path + path, data, max(left, 0.001), connect)
                 if status not in AGAIN:
                     break
                 reason = str(_problem(status, found))
@@ -158,14 +166,17 @@ class Server:
         self._after_fork()
         if self._threads is None:
             self._threads = ThreadPoolExecutor(POOL, "holdfast-client")
-        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *arguments, **named))
+        context = contextvars.copy_context()
+        context.run(BEGUN.set, time.monotonic())
+        made = partial(context.run, work, *arguments, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, made)
 
     def _after_fork(self) -> None:
         if self._process != os.getpid():  # the other side keeps these connections
             self._closing.detach()
             self._begin()
 
-    def _once(self, method: str, path: str, data: bytes | None, seconds: float) -> tuple[int, bytes]:
+    def _once(self, method: str, path: str, data: bytes | None, seconds: float, connect: float) -> tuple[int, bytes]:
         self._after_fork()
         pool = self._pool
         try:
@@ -173,9 +184,10 @@ class Server:
         except IndexError:
             connection, kept = self._connection(), False
         try:
-            connection.timeout = seconds
-            if connection.sock is not None:
-                connection.sock.settimeout(seconds)
+            if connection.sock is None:
+                connection.timeout = min(connect, seconds)
+                connection.connect()
+            connection.sock.settimeout(seconds)
             connection.request(method, path, data, self._headers)
             answer = connection.getresponse()
             found = answer.read()
@@ -183,7 +195,7 @@ class Server:
             connection.close()
             if kept and isinstance(lost, (OSError, http.client.HTTPException)) and not isinstance(lost, TimeoutError):
                 _close_all(pool)  # the server has closed connections that were idle
-                return self._once(method, path, data, seconds)
+                return self._once(method, path, data, seconds, connect)
             raise
         if answer.will_close or len(pool) == POOL:
             connection.close()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import partial
 from secrets import token_hex
 from threading import Lock
-from time import time_ns
-from typing import Any, NamedTuple
+from time import time, time_ns
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import quote
 
-from holdfast_client.connection import Problem, Server
+from holdfast_client.connection import Problem, Server, Unreachable
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 AHEAD = 256
 """Decisions fetched at once with `local`."""
@@ -41,6 +46,11 @@ class Decision(NamedTuple):
     asked: float
     """Time it was handed out, in seconds since 1970."""
 
+    @property
+    def recorded(self) -> bool:
+        """False for the fallback of an ask that failed: its loss cannot be reported."""
+        return self.block > 0
+
 
 class Receipt(NamedTuple):
     """A recorded loss.
@@ -51,7 +61,20 @@ class Receipt(NamedTuple):
 
     id: str
     new: bool
-    """False if it had been reported before."""
+    """False if it changed nothing: it had been reported before, or is so late that nobody knows whether it had."""
+    late: bool = False
+    """True if it came after its block was settled. It counts all the same."""
+
+
+def _in_thread(verb: Callable[Concatenate[Game, P], T]) -> Callable[Concatenate[Game, P], Awaitable[T]]:
+    """Return the asynchronous form of a verb."""
+
+    async def call(game: Game, /, *given: P.args, **named: P.kwargs) -> T:
+        return await game.server.in_thread(partial(verb, game, *given, **named))
+
+    call.__doc__ = f"Like `{verb.__name__}`, without blocking the event loop."
+    call.__name__, call.__qualname__ = f"a{verb.__name__}", f"Game.a{verb.__name__}"
+    return call
 
 
 class Game:
@@ -75,6 +98,7 @@ class Game:
     def __init__(self, server: Server, name: str, local: bool = False) -> None:
         self.server, self.name, self.local = server, name, local
         self.place = f"/v1/games/{quote(name, safe='')}"
+        self._arms: list[int | str] | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -100,19 +124,56 @@ class Game:
 
     # ---- the two verbs
 
-    def ask(self, n: int | None = None, **options: Any) -> Decision | list[Decision]:
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        fallback: int | str | None = None,
+        deadline: float | None = None,
+        **options: Any,
+    ) -> Decision | list[Decision]:
         """Return the next decision, or a list of the next `n`.
 
         Parameters
         ----------
         n
             Number of decisions.
+        fallback
+            The arm to answer with when there is no answer from the server, or within the deadline, or no arm is
+            available. Such a decision is not `recorded`: its loss cannot be reported, and nothing is learnt from it.
+        deadline
+            Seconds within which there is an answer: a decision, the fallback, or `Unreachable` without one.
         options
             Fields of ``POST …/decisions``: ``request`` (an idempotency key; by default each call has its own),
-            ``key``, ``available``, ``switching_cost``, ``loss_bound``, ``forecast``.
+            ``key`` (of a conversation), ``available``, ``rule``, ``switching_cost``, ``loss_bound``, ``forecast``.
         """
-        found = self.decide({"n": 1 if n is None else n, **options})
+        self._check_arm(fallback, deadline)
+        try:
+            found = self.decide({"n": 1 if n is None else n, **options}, deadline)
+        except (Unreachable, Problem) as failure:
+            found = self._unrecorded(n, fallback, failure)
         return found[0] if n is None else found
+
+    def _check_arm(self, fallback: int | str | None, seconds: float | None) -> None:
+        """Raise an error for a fallback that is no arm. Where the server does not say, it is believed."""
+        if fallback is None or (self._arms is not None and fallback in self._arms):
+            return
+        try:  # it may just have been added
+            self._arms = self.send("GET", seconds=seconds)["arms"]
+        except (Unreachable, Problem):
+            if self._arms is None:
+                return
+        if fallback not in self._arms:
+            raise ValueError(
+                f"fallback must be an arm of the game, {', '.join(map(repr, self._arms))}; got {fallback!r}"
+            )
+
+    def _unrecorded(self, n: int | None, fallback: int | str | None, failure: Unreachable | Problem) -> list[Decision]:
+        """Return the fallback as an unrecorded answer, or raise the failure where there is none to replace."""
+        away = isinstance(failure, Unreachable) or failure.status >= 500 or failure.error == "NoArmAvailable"
+        if fallback is None or not away:
+            raise failure
+        return [Decision(f"unrecorded-{token_hex(8)}", fallback, 1.0, 0, time()) for _ in range(1 if n is None else n)]
 
     def decide(self, body: dict[str, Any], seconds: float | None = None) -> list[Decision]:
         """Return decisions, from those fetched ahead if one is asked for and nothing else."""
@@ -130,7 +191,7 @@ class Game:
         found = self.send("POST", "/decisions", {"request": _new_request(), **body}, seconds)
         return [Decision(**one) for one in found["decisions"]], found["hold"]
 
-    def tell(self, id: str, loss: float | None = None, **outcome: Any) -> Receipt:
+    def tell(self, id: str, loss: float | None = None, *, deadline: float | None = None, **outcome: Any) -> Receipt:
         """Report the loss of a decision. Reported again, it changes nothing.
 
         Parameters
@@ -139,17 +200,31 @@ class Game:
             Id of the decision.
         loss
             Loss, in the policy's units.
+        deadline
+            Seconds after which `Unreachable` is raised. The loss may or may not be recorded: report it again.
         outcome
-            Instead of a loss: ``reward=``, ``error=True``, measurements by the names of the game's scale, or
-            ``losses=``, those of all arms.
+            Instead of a loss: ``reward=``, ``failed=True``, the highest loss there is, ``error=True``, measurements by
+            the names of the game's scale, or ``losses=``, those of all arms. Beside it ``in_time=True``, to refuse it
+            where its block was settled without it.
         """
         given = outcome if loss is None else {"loss": loss, **outcome}
-        return Receipt(**self.send("PUT", f"/decisions/{quote(id, safe='')}/loss", given))
+        return Receipt(**self.send("PUT", f"/decisions/{quote(id, safe='')}/loss", given, deadline))
 
-    def tell_all(self, outcomes: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> list[Receipt | Problem]:
-        """Return a receipt for each decision, or its refusal. An outcome is a loss, or a mapping as in `tell`."""
+    def tell_all(
+        self, outcomes: Mapping[str, Any] | Iterable[tuple[str, Any]], *, deadline: float | None = None
+    ) -> list[Receipt | Problem]:
+        """Return a receipt for each decision, or its refusal. An outcome is a loss, or a mapping as in `tell`.
+
+        Parameters
+        ----------
+        outcomes
+            By id, or pairs of ids and outcomes.
+        deadline
+            As in `tell`, for each 5,000.
+        """
         pairs = outcomes.items() if isinstance(outcomes, Mapping) else outcomes
-        return self.tell_each([(id, dict(one) if isinstance(one, Mapping) else {"loss": one}) for id, one in pairs])
+        told = [(id, dict(one) if isinstance(one, Mapping) else {"loss": one}) for id, one in pairs]
+        return self.tell_each(told, deadline)
 
     def tell_each(
         self, outcomes: list[tuple[str, dict[str, Any]]], seconds: float | None = None
@@ -162,16 +237,52 @@ class Game:
             verdicts = self.send("POST", "/losses", body, seconds)["verdicts"]
             for (id, _), verdict in zip(some, verdicts, strict=True):
                 problem = verdict.get("problem")
-                answers.append(Receipt(id, verdict["new"]) if problem is None else Problem(verdict["status"], problem))
+                known = problem is None
+                answers.append(
+                    Receipt(id, verdict["new"], verdict["late"]) if known else Problem(verdict["status"], problem)
+                )
         return answers
 
-    async def aask(self, n: int | None = None, **options: Any) -> Decision | list[Decision]:
-        """Like `ask`, without blocking the event loop."""
-        return await self.server.in_thread(self.ask, n, **options)
+    async def aask(
+        self,
+        n: int | None = None,
+        *,
+        fallback: int | str | None = None,
+        deadline: float | None = None,
+        **options: Any,
+    ) -> Decision | list[Decision]:
+        """Like `ask`, without blocking the event loop. Waiting for others of this process counts too.
 
-    async def atell(self, id: str, loss: float | None = None, **outcome: Any) -> Receipt:
-        """Like `tell`, without blocking the event loop."""
-        return await self.server.in_thread(self.tell, id, loss, **outcome)
+        Parameters
+        ----------
+        n, fallback, deadline, options
+            As in `ask`.
+        """
+        asked = self.server.in_thread(self.ask, n, fallback=fallback, deadline=deadline, **options)
+        try:
+            return await asyncio.wait_for(asked, deadline)
+        except TimeoutError:
+            late = Unreachable(f"{self.server.url} has not answered within {deadline:g} s; try again")
+        found = self._unrecorded(n, fallback, late)
+        return found[0] if n is None else found
+
+    async def atell(
+        self, id: str, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
+    ) -> Receipt:
+        """Like `tell`, without blocking the event loop.
+
+        Parameters
+        ----------
+        id, loss, deadline, outcome
+            As in `tell`.
+        """
+        told = self.server.in_thread(self.tell, id, loss, deadline=deadline, **outcome)
+        try:
+            return await asyncio.wait_for(told, deadline)
+        except TimeoutError:
+            raise Unreachable(f"{self.server.url} has not answered within {deadline:g} s; try again") from None
+
+    atell_all = _in_thread(tell_all)
 
     # ---- all else
 
@@ -229,7 +340,13 @@ class Game:
         ``game.change(pause="model-a", until="10m", reason="times out")``.
         """
         found: dict[str, Any] = self.send("PATCH", "", changes)
+        self._arms = found["arms"]
         return found
+
+    aend, asettle, aexport = _in_thread(end), _in_thread(settle), _in_thread(export)
+    aview, asummary, acompare = _in_thread(view), _in_thread(summary), _in_thread(compare)
+    aobserve = _in_thread(observe)  # type: ignore[arg-type]  # an option might be called `self`
+    achange = _in_thread(change)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Close the connections. Unused decisions that were fetched ahead stay without a loss."""
@@ -249,7 +366,7 @@ def open(
     *,
     token: str | None = None,
     local: bool = False,
-    retry: float = 30.0,
+    retry: float = 1.0,
     timeout: float = 60.0,
     **settings: Any,
 ) -> Game:
@@ -272,6 +389,7 @@ def open(
     """
     game = Game(Server(url, token, retry, timeout), name, local)
     view = game.send("PUT", "", settings) if settings else game.view()
+    game._arms = view["arms"]
     if local and view["waits_for_losses"]:
         label = view["label"]
         raise ValueError(f"local must be False: {label} waits for the losses of all decisions, used or not; got True")

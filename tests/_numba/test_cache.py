@@ -127,7 +127,7 @@ print(successor(1.0))
 
 
 class Attack:
-    """What a stranger would leave in the folder."""
+    """Files that a stranger might leave in the folder."""
 
     def __init__(self, target: Path) -> None:
         self.target = target

@@ -39,7 +39,7 @@ internals.LinkedLibrary._finalize_final_module = None
 
 @pytest.mark.slow
 def test_another_numba_plays_the_same(tmp_path):
-    """Where what we use of its inside is gone or changed, kernels still compile."""
+    """Kernels still compile where the parts of Numba that we use are gone or changed."""
     with redirect_stdout(io.StringIO()) as here:
         exec(PLAY, {})
     assert here.getvalue().count("\n") == 50

@@ -33,7 +33,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def run(folder: Path, code: str, *, stdin: bool = False, **environment: str) -> str:
-    """What a process says that runs `code`, in `folder` and with a cache of its own there."""
+    """Return the output of a process that runs `code`, in `folder` and with a cache of its own there."""
     folder.mkdir(exist_ok=True)
     program = POLICY + textwrap.dedent(code)
     script = folder / "script.py"

@@ -1,4 +1,4 @@
-"""What a kernel may do with a row of its state or block: all that it may do with an array, with the same result."""
+"""A kernel may do with a row of its state or block all that it may do with an array, with the same result."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -15,7 +15,7 @@ K = 5
 
 
 class Tried(NamedTuple):
-    """What was found out, and something to find it out on."""
+    """A result, and a row to compute it on."""
 
     values: PerArm
     found: PerArm
@@ -55,7 +55,7 @@ def elements(values: Any, found: Any) -> None:
 
 @kernel
 def sums(values: Any, found: Any) -> None:
-    """What NumPy makes of a whole row."""
+    """Compute with NumPy on a whole row."""
     found[0, 0] = values.sum()
     found[1, 0] = np.argmin(values[:, 0])
     found[2, 0] = max(values[0, 0], values[1][0])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from naive_ties import Ties
 
 import holdfast as hf
 from holdfast import bounds
@@ -41,6 +42,23 @@ def test_theorem_E_against_theorem_1():
             assert max(times_theorem_1(K, lam, T) for T in np.logspace(math.log10(max(lam, 1)), 14, 120)) < 5.1
     assert times_theorem_1(2, 2360.0, 35_742) == pytest.approx(5.055, abs=0.002)
     assert times_theorem_1(1000, 1e6, 60) > 12
+
+
+@pytest.mark.parametrize(("tau", "doubled", "best"), [(1.0, 4.42, 4.41), (0.5, 3.09, 3.02)])
+def test_theorem_E_with_epochs_that_grow_by_another_factor(tau, doubled, best):
+    """The leading term, against the bound at a T that makes all else small; and no factor is much better than 2."""
+    over = np.append(0.0, np.logspace(-6, 0, 300))
+
+    def leading(x: float) -> float:
+        spent = (1 + tau) / (x ** (2 / 3) - 1) + tau
+        return float(((spent + over ** (2 / 3)) / (1 / (x - 1) + over) ** (2 / 3)).max())
+
+    assert leading(2.0) == pytest.approx(doubled, abs=0.005)
+    assert min(leading(x) for x in np.linspace(1.1, 20, 600)) == pytest.approx(best, abs=0.005)
+    T = 2.0**62
+    found = [bounds.paused(n_arms=2, switching_cost=1.0, horizon=float(int(T * y)), budget=tau) for y in 1 + over]
+    order = [5.25 * 2 ** (1 / 3) * (T * y) ** (2 / 3) for y in 1 + over]
+    assert max(np.divide(found, order)) == pytest.approx(leading(2.0), rel=0.01)
 
 
 @pytest.mark.parametrize("tau", [0.3, 1.0])
@@ -203,3 +221,132 @@ def test_safe_policies_pay_at_least_theorem_F1(kind):
     U = proved[kind](n_arms=m, switching_cost=1.0, horizon=T)
     least = bounds.safe_cost_with_ties(best_arms=m, switching_cost=1.0, horizon=T, worst_case=U)
     assert float(played.final()["switches_mean"][0]) >= least
+
+
+# F3: the walk of Dekel et al., and what it says of policies that see it.
+
+
+def digits(T: int) -> int:
+    return int(T).bit_length()
+
+
+def before(t: int) -> int:
+    """ρ(t): t without the lowest 1 of its binary digits."""
+    return t & (t - 1)
+
+
+def differs(arms: list[int], arm: int) -> tuple[list[int], int]:
+    """The rounds t of which just one of t and ρ(t) is the arm's, and X: the rounds r with just one of r − 1 and r."""
+    at = [-1, *arms]
+    own = [i == arm for i in at]
+    return [t for t in range(1, len(at)) if own[t] != own[before(t)]], sum(
+        own[r] != own[r - 1] for r in range(1, len(at))
+    )
+
+
+def test_theorem_F3_the_walk_is_shallow_and_narrow():
+    for T in (10, 63, 64, 300):
+        for t in range(1, T + 1):
+            depth, s = 0, t
+            while s:
+                depth, s = depth + 1, before(s)
+            assert depth <= digits(T)
+        over = [sum(before(t) < r <= t for t in range(1, T + 1)) for r in range(1, T + 1)]
+        assert max(over) == digits(T)
+        draw = np.random.default_rng(T)
+        for _ in range(50):
+            arms = [int(i) for i in np.repeat(draw.integers(0, 3, T), draw.integers(1, 20, T))[:T]]
+            for arm in range(3):
+                rounds, moves = differs(arms, arm)
+                assert len(rounds) <= digits(T) * moves
+            assert sum(differs(arms, arm)[1] for arm in range(3)) <= 2 * (1 + int((np.diff(arms) != 0).sum()))
+
+
+def test_theorem_F3_the_relative_entropy_is_that_of_its_rounds():
+    """Of a fixed sequence of arms: ½μᵀΣ⁻¹μ of the two Gaussian games; and how seldom the walk leaves its range."""
+    T, sigma, shift, draw = 24, 0.3, 0.17, np.random.default_rng(1)
+    steps = np.zeros((T, T))  # W_t as a sum of ξ
+    for t in range(1, T + 1):
+        s = t
+        while s:
+            steps[t - 1, s - 1], s = 1.0, before(s)
+    for _ in range(20):
+        arms = [int(i) for i in np.repeat(draw.integers(0, 2, T), draw.integers(1, 9, T))[:T]]
+        moved = shift * (np.array(arms) == 1)
+        exact = 0.5 * moved @ np.linalg.solve(sigma**2 * steps @ steps.T, moved)
+        assert exact == pytest.approx(shift**2 * len(differs(arms, 1)[0]) / (2 * sigma**2))
+    for rounds in (10, 10**6, 10**15):
+        d = digits(rounds)
+        variance = 1 / (32 * d * math.log(8 * rounds**2))
+        assert rounds * math.exp(-((1 / 4) ** 2) / (2 * d * variance)) == pytest.approx(1 / (8 * rounds))
+        assert (1 / 4 - 1 / (4 * rounds)) ** 2 >= 1 / 20
+        assert (1 / 2 - 1 / (4 * rounds)) ** 2 >= 1 / 5
+
+
+def test_theorem_F3_as_numbers():
+    """With the least cost put in, the last steps of the proof are equalities; F1 is returned where it is larger."""
+    T, m, U = 1e19, 4, 1e10
+    d, D = 64, 64**2 * math.log(8 * T * T)
+    sigma, epsilon = math.sqrt(1 / (32 * d * math.log(8 * T * T))), 4 * U / T
+    least = bounds.safe_cost_with_ties(best_arms=m, switching_cost=2.0, horizon=T, worst_case=U, constrained=True)
+    assert least == pytest.approx(2 * m / 2 * (T * T / (2560 * D * U * U) - 1 / 8))
+    assert epsilon**2 * d / (4 * sigma**2) * (least / m + 1 / 8) == pytest.approx(1 / 20)
+    gap = 1e-6  # one best arm
+    found = 1 / (160 * D * gap**2) - 1 / 8
+    assert gap**2 * d / sigma**2 * (found + 1 / 8) == pytest.approx(1 / 5)
+    near = {"best_arms": 2, "switching_cost": 1.0, "horizon": 10**9, "worst_case": 1e6}
+    assert bounds.safe_cost_with_ties(**near, constrained=True) == bounds.safe_cost_with_ties(**near) > 0
+    far = {"switching_cost": 1.0, "horizon": 1e6, "worst_case": 2e5, "constrained": True}  # U > T/16: nothing is said
+    assert bounds.safe_cost_with_ties(best_arms=2, **far) == 0.0
+
+
+# G: the policy as the page has it. Its games here are of 2²⁰ rounds, with windows of 2¹⁴.
+
+ROUNDS = 2**20
+
+
+def coins(means: list[float], seed: int) -> np.ndarray:
+    return (np.random.default_rng(seed).random((ROUNDS, len(means))) < means).astype(float)
+
+
+@pytest.mark.parametrize("means", [[0.5, 0.5, 0.5], [0.2, 0.8, 0.2]])
+def test_theorem_G_pays_for_windows_alone_on_independent_losses(means):
+    """No test fails, best arms are never dropped, and the cost is below the bound: a tenth of Theorem 1's on ties."""
+    gaps = [mean - min(means) for mean in means if mean > min(means)]
+    for seed in range(3):
+        game = Ties(coins(means, seed), 1.0, seed)
+        N = math.ceil(ROUNDS / game.w)
+        assert not game.failed
+        assert set(game.dropped) == {i for i, mean in enumerate(means) if mean > min(means)}
+        assert all(gap >= 10 * game.r(game.w) for gap in gaps)
+        switches = 3 * (game.J + 1) + 2 * N + 2
+        assert N / 4 < game.switches <= switches
+        played = np.bincount(game.arms, minlength=3)
+        lost = sum(played[i] * (mean - min(means)) for i, mean in enumerate(means))
+        U = bounds.theorem_1(n_arms=3, switching_cost=1.0, horizon=ROUNDS)
+        assert (
+            lost + game.switches <= switches + game.g * sum((200 + 64 * N / 3) / gap for gap in gaps) + 1 + U / ROUNDS
+        )
+    if not gaps:
+        assert 10 * game.switches < U
+
+
+@pytest.mark.parametrize("kind", ["a dropped arm is good in part", "an active arm is good in part", "it gets worse"])
+def test_theorem_G_falls_back_where_losses_change_against_it(kind):
+    """Before the failure at most K windows are off on average, and losses are below the bound."""
+    share, total, seeds = {"a dropped arm is good in part": 0.5}.get(kind, 1.0), 0.0, range(12)
+    for seed in seeds:
+        losses = coins([0.2, 0.8, 0.2] if share < 1 else [0.5, 0.5, 0.5], 7)
+        w, first = 2**14, 2**18
+        for begun in range(first, ROUNDS, w):  # from there on, in each window
+            if kind == "it gets worse":
+                losses[begun : begun + w, [0, 2]] = 1.0
+            else:
+                losses[begun : begun + int(share * w), 1] = 0.0
+        game = Ties(losses, 1.0, seed)
+        assert game.w == w
+        assert game.failed or seed < 11
+        total += game.off[1]
+        least, K = game.r(w), 3
+        assert game.regret(1) <= 2 * K * w + 32 * least * ROUNDS + (game.off[1] + 2) * w
+    assert total / len(seeds) <= 1.5 * 3

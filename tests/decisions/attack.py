@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from checker import Checker, Lost, check, check_journal, must, watch
+from model import said_of
 from postgres_server import binaries
 from together import FORK
 
@@ -32,7 +33,7 @@ MOST_HELD = 40
 
 @dataclass(frozen=True)
 class Trial:
-    """What is played, by whom, and what is done to it meanwhile."""
+    """An attack: the games, their players, and the mischief meanwhile."""
 
     policy: hf.Policy
     patience: timedelta | int | str = "forever"
@@ -117,9 +118,9 @@ class Worker:
         arms = self.router.policy.arms or range(self.router.policy.n_arms)
         if keyed and chance.random() < 0.3:
             self.router.end(f"conversation {chance.randrange(self.trial.keys)}")
+        key, rule = f"conversation {chance.randrange(self.trial.keys)}" if keyed else None, chance.choice(arms)
         for _ in range(chance.choice([1, 1, 1, 2, 3])):
-            key = f"conversation {chance.randrange(self.trial.keys)}" if keyed else None
-            decisions = self.router.ask(n, request=request, key=key, rule=chance.choice(arms))
+            decisions = self.router.ask(n, request=request, key=key, rule=rule)
             self.note("asked", begin, request=request, decisions=decisions)
             begin = time.monotonic()
         held += [decision.id for decision in decisions if chance.random() < 0.9]  # others never hear of it
@@ -136,7 +137,7 @@ class Worker:
                 refused = {str(getattr(reason, "id", "")): reason for reason in error.refused}
                 receipts = []
             for receipt in receipts:
-                self.note("new" if receipt.new else "repeated", begin, id=receipt.id, loss=losses[receipt.id])
+                self.note(said_of(receipt), begin, id=receipt.id, loss=losses[receipt.id])
             for id, reason in refused.items():
                 self.refusal(reason, begin, id, losses[id])
             return
@@ -147,10 +148,10 @@ class Worker:
         except hf.HoldfastError as reason:
             self.refusal(reason, begin, id, loss)
         else:
-            self.note("new" if receipt.new else "repeated", begin, id=id, loss=loss)
+            self.note(said_of(receipt), begin, id=id, loss=loss)
 
     def refusal(self, reason: Exception, begin: float, id: str, loss: float) -> None:
-        words = {hf.TooLate: "late", hf.AlreadyTold: "other", hf.Forgotten: "forgotten", hf.UnknownDecision: "gone"}
+        words = {hf.AlreadyTold: "other", hf.UnknownDecision: "gone"}
         if type(reason) not in words:
             raise reason
         self.note(words[type(reason)], begin, id=id, loss=loss)
@@ -174,7 +175,7 @@ class Attack:
     until: float
     restores: list[Lost] = field(default_factory=list)
     done: dict[str, int] = field(default_factory=dict)
-    """How often each kind of mischief was done."""
+    """Number of times each kind of mischief was done."""
     copy: tuple[Path, tuple[float, float]] | None = None
     started: int = 0
 
@@ -230,7 +231,7 @@ class Attack:
         return checker
 
     def calls(self) -> list[dict[str, Any]]:
-        """What workers were acknowledged. A worker that was killed may have left a part of a line."""
+        """Read the calls that workers were acknowledged. A worker that was killed may have left a part of a line."""
         lines = [line for file in self.folder.glob("journal*") for line in file.read_text().splitlines()]
         found = []
         for line in lines:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate, groupby, pairwise, product
+from itertools import accumulate, combinations_with_replacement, groupby, pairwise, product
 from types import SimpleNamespace as Row
 from typing import Any
 
@@ -32,7 +32,7 @@ from holdfast.decisions.stores.address import parse_address
 
 TABLES = ("games", "blocks", "asks", "losses", "heads")
 CLOSE = 1e-10
-"""How far a probability may be from the naive solver's, relatively."""
+"""Relative tolerance between a probability and the naive solver's."""
 
 
 def availability(game: Row, what: str) -> list[tuple[int, float | None]]:
@@ -41,7 +41,7 @@ def availability(game: Row, what: str) -> list[tuple[int, float | None]]:
 
 
 class Violation(Exception):
-    """What the store holds cannot have come about by the rules."""
+    """The contents of the store cannot have come about by the rules."""
 
 
 def must(holds: bool, what: str) -> None:
@@ -114,7 +114,7 @@ class Step:
 
 
 def settings_of(game: Row) -> tuple[str, ...]:
-    """What a change, a pause or a pin changes."""
+    """Return the settings that a change, a pause or a pin changes."""
     return game.policy, game.arms, game.settings, game.availability
 
 
@@ -209,7 +209,7 @@ class Twin:
     def copy(self) -> "Twin":
         """One that may go another way."""
         other = copy.copy(self)
-        other.oracle, other.drawn = copy.deepcopy(self.oracle), dict(self.drawn)
+        other.oracle, other.drawn = copy.deepcopy(self.oracle), dict(self.drawn)  # its blocks do not change
         return other
 
     def agree(self, number: int, arm: int, probability: float) -> None:
@@ -219,7 +219,7 @@ class Twin:
 
     def observe(self, number: int, arm: int, total: float, rounds: int) -> None:
         """The loss of a block, in the policy's own units; one of a retired arm is not heard of."""
-        drawn = self.drawn.pop(number, None)
+        drawn = self.drawn.get(number)
         if arm not in self.active or (rounds == 0 and not self.waits):
             return
         low, high = self.settings["units"]
@@ -231,6 +231,20 @@ class Twin:
         else:
             place = self.active.index(arm)  # it may have had another place when it was drawn
             self.oracle.observe(scaled, rounds, naive.Block(place, {place: drawn.p[drawn.arm]}, drawn.baseline))
+
+    def correct(self, number: int, arm: int, was: tuple[float, int], now: tuple[float, int]) -> None:
+        """A late loss: another total of a block in place of the one that was heard, both in the policy's own units."""
+        if arm not in self.active or self.waits:
+            return
+        if not was[1]:  # all of it was dropped
+            return self.observe(number, arm, *now)
+        (low, high), drawn = self.settings["units"], self.drawn[number]
+        scaled = [min(max((total - low * rounds) / (high - low), 0.0), float(rounds)) for total, rounds in (was, now)]
+        if isinstance(self.oracle, naive_adaptive.Adaptive):
+            self.oracle.correct(*scaled, drawn)
+        else:
+            self.oracle.C[self.active.index(arm)] += (scaled[1] - scaled[0]) / drawn.p[drawn.arm]
+        return None
 
     def change(self, settings: dict[str, Any], active: Sequence[int]) -> None:
         """Other settings: estimates stay, a new arm has the lowest."""
@@ -260,28 +274,45 @@ class Seen:
     forced: int = 0
     key: str | None = None
     draw: dict[str, float] = field(default_factory=dict)
-    """What the policy drew: its arm, rounds and probability."""
+    """The policy's draw: its arm, rounds and probability."""
     live: bool = False
     played: str = ""
     handed: int = 0
     losses: dict[int, float] = field(default_factory=dict)
     late: dict[int, float] = field(default_factory=dict)
     sum: Fraction = Fraction(0)
+    stand_in: float | None = None
+    whole: float = 0.0
+    """When its last round was handed out, or its conversation ended."""
     due: float | None = None
     order: int | None = None
     learnt: int = 0
     stored: set[str] = field(default_factory=lambda: {"asks", "losses", "block"})
 
     def by(self) -> list[tuple[int, float]]:
-        """Who played each round that was handed out, and how likely that was."""
+        """Return the arm of each round handed out, and its probability."""
         found = [(self.arm, self.probability)] * self.handed
         for first, count, arm, probability in json.loads(self.played or "[]"):
             found[first : first + count] = [(arm, probability)] * len(found[first : first + count])
         return found
 
+    def counts(self) -> tuple[float, int]:
+        """The total that counts and its rounds, as the policy hears them."""
+        told, rounds = list(self.losses.values()), self.rounds
+        if len(told) < rounds and self.stand_in is None:
+            rounds = len(told)
+        elif len(told) < rounds:
+            told.append((rounds - len(told)) * (self.stand_in or 0.0))
+        total = math.fsum(told)
+        if self.key is not None and rounds and not self.forced:  # the mean, for each round that the policy drew
+            return total / rounds * self.draw["rounds"], int(self.draw["rounds"])
+        return total, rounds
 
-Observed = tuple[Seen, float, int, bool]
-"""A block of which the policy hears: its loss, its rounds (-1: it does not), whether it is settled."""
+
+Observed = tuple[Seen, float, int, bool | tuple[float, int]]
+"""A block of which the policy hears: its loss, its rounds (-1: it does not), whether it is settled; or of a late loss
+what it had heard before.
+"""
 
 
 class Checker:
@@ -295,7 +326,7 @@ class Checker:
         self.arm, self.clock, self.worst = -1, -math.inf, 0.0
         self.current = 0
         """The policy's block, or the rule's, whose rounds are handed out; conversations and pins go on beside it."""
-        self.heard, self.lateness = 0, 0.0
+        self.heard, self.late, self.lateness, self.delay = 0, 0, 0.0, 0.0
         self.by_rule = self.units = 0
         self.paid = Fraction(0)
         self.known: dict[int, tuple[Fraction, int]] = defaultdict(lambda: (Fraction(0), 0))
@@ -305,7 +336,7 @@ class Checker:
         """Settled blocks in their order."""
         self.missing = self.kept = 0
         self.stood_in = Fraction(0)
-        """What counted for losses that did not come."""
+        """Sum of the losses that counted in place of those that never came."""
         self._set(begun)
         self.twins = [Twin(self.policy, self.active)]
         """One, or several while it is not known in which order a transaction went."""
@@ -325,8 +356,7 @@ class Checker:
     def _due(self, clock: float, asked: int) -> float | None:
         if self.settings.seconds is not None:
             return clock + self.settings.seconds
-        waits = self.settings.rounds is None and (self.settings.forever or self.twin.waits)
-        return None if waits else float(asked + (self.settings.rounds or 0))
+        return None if self.settings.forever else float(asked + (self.settings.rounds or 0))
 
     @property
     def _auto(self) -> bool:
@@ -338,7 +368,7 @@ class Checker:
         """Check one transaction, and go on from it."""
         changed = step.get("games", "UPDATE")
         self.pin_changed = bool(changed)
-        head, before, known = step.head, self.asked, (self.heard, self.lateness)
+        head, before, known = step.head, self.asked, (self.heard, self.lateness, self.delay)
         in_rounds = self.open.values() if self.settings.rounds else ()
         due_first = [b.number for b in in_rounds if b.due is not None and b.due <= before]
         begun = [self._begun(row) for row in step.get("blocks", "INSERT")]
@@ -355,14 +385,16 @@ class Checker:
             key=lambda row: row.settled_order,
         )
         self._check_dues(rows, changed, ended, head)
-        observed = [self._settle(row, head, row.number in shortened) for row in settles]
+        late_rows = [row for row in step.get("losses", "INSERT") if row.late]
+        observed = [self._settle(row, head, row.number in shortened, late_rows) for row in settles]
+        corrected = [found for row in late_rows for found in self._late(row)]
         only_compacted = step.rows and all(op == "DELETE" for table, op in step.rows if table != "games")
         if not only_compacted and step.rows:
             late = [number for number in due_first if self.blocks[number].order is None]
             must(not late, f"blocks {late} were due at {before} rounds and were not settled")
         if self._auto and step.get("asks", "INSERT"):
             self._check_patience(before, head, known, sum(row.rounds for row in step.get("asks", "INSERT")))
-        self._order(begun, observed, early, at_begin)
+        self._order(begun, observed, early, corrected, at_begin)
         remember = self.settings.remember  # what a change settles, it forgets by the settings before it
         if changed:
             self._set(changed[-1])
@@ -456,30 +488,48 @@ class Checker:
                 early, late = self._due(self.clock, before), self._due(head.clock, self.asked)
                 within = row.due is None if early is None or late is None else early <= (row.due or -math.inf) <= late
                 must(within, f"conversation {row.number} is due at {row.due}, not from {early} to {late}")
-                block.due = row.due
+                must(self.clock <= row.last <= head.clock, f"conversation {row.number} ended at {row.last}")
+                block.due, block.whole = row.due, row.last
             must(block.live == bool(row.live), f"conversation {row.number} goes on again")
 
-    def _check_patience(self, before: int, head: Row, known: tuple[int, float], asked: int) -> None:
+    def _check_patience(self, before: int, head: Row, known: tuple[int, float, float], asked: int) -> None:
         """With a patience that follows lateness: what waited far longer than that was settled by an ask."""
         wait = max(50.0, 3.0 * max(known[1], head.lateness), 3.0 * asked) * 1.5 + 50.0
-        waiting = [b.number for b in self.open.values() if known[0] and b.due is not None and b.due + wait < before]
+        since = self.clock - max(60.0, 3.0 * max(known[2], head.delay)) * 1.5 - 60.0
+        open_ones = [b for b in self.open.values() if known[0] and b.due is not None and b.whole < since]
+        waiting = [b.number for b in open_ones if self.twin.waits or (b.due or 0.0) + wait < before]
         must(not waiting, f"blocks {waiting} wait, and losses are {head.lateness} rounds late")
 
     def _record(self, step: Step, rows: dict[int, Row]) -> None:
         for row in step.get("losses", "INSERT"):
             block = self.blocks.get(row.block)
             must(block is not None and row.round < block.handed, f"a loss of a round nobody has: {vars(row)}")
-            must(row.round not in {**block.losses, **block.late}, f"a loss was recorded twice: {vars(row)}")
+            must(row.round not in block.losses, f"a loss was recorded twice: {vars(row)}")
             must("losses" in block.stored, f"a loss of a forgotten block was recorded: {vars(row)}")
             self.heard += 1
             if row.late:
+                self.late += 1
                 ends = row.block in rows and rows[row.block].settled_order is not None
                 must(block.order is not None or ends, f"a loss is late and its block open: {vars(row)}")
-                block.late[row.round] = row.loss
             else:
                 must(block.order is None, f"a loss of a settled block counted: {vars(row)}")
                 block.losses[row.round] = row.loss
                 block.sum += Fraction(row.loss)
+
+    def _late(self, row: Row) -> list[Observed]:
+        """A late loss takes the place of what stood for it; what the policy must be told of that, if anything."""
+        block, was = self.blocks[row.block], self.blocks[row.block].counts()
+        must(row.round not in block.losses, f"a loss was recorded twice: {vars(row)}")
+        block.losses[row.round] = block.late[row.round] = row.loss
+        block.sum += Fraction(row.loss)
+        arm = block.by()[row.round][0]
+        of_arm, number = self.known[arm]
+        self.known[arm] = of_arm + Fraction(row.loss), number + 1
+        self.missing -= 1
+        self.stood_in -= Fraction(block.stand_in or 0.0)
+        if block.forced or block.learnt or block.number <= self.arms[block.arm][2]:
+            return []
+        return [(block, *block.counts(), was)]
 
     def _learnt_early(self, step: Step, row: Row) -> list[tuple[tuple[int, int, int], Observed]]:
         """A conversation learnt from before it ended: when, and from what; asks may have come before or after."""
@@ -489,7 +539,7 @@ class Checker:
         must(self.settled < row.learnt, f"block {row.number} was learnt from before settlement {row.learnt}")
         block.learnt = row.learnt
         handed = {block.handed, *(ask.first for ask in step.get("asks", "INSERT") if ask.block == block.number)}
-        found = []
+        found: list[tuple[tuple[int, int, int], Observed]] = []
         for rounds in sorted(handed):
             told = [block.losses[round] for round in range(rounds) if round in block.losses]
             if rounds >= after and len(told) == rounds:
@@ -502,7 +552,7 @@ class Checker:
 
     def _check_dues(self, rows: dict[int, Row], changed: list[Row], ended: dict[int, Any], head: Row) -> None:
         for number, (at, asked) in ended.items():
-            self.blocks[number].due = self._due(at, asked)
+            self.blocks[number].due, self.blocks[number].whole = self._due(at, asked), at
         if changed:
             old = self.settings
             new = Row(**json.loads(changed[-1].settings))
@@ -512,7 +562,7 @@ class Checker:
                 settled_now = block.number in rows and rows[block.number].settled_order is not None
                 whole = block.handed == block.rounds and not block.live
                 if whole and not settled_now and (restarted or block.due is None):
-                    block.due = self._due(head.clock, self.asked)
+                    block.due, block.whole = self._due(head.clock, self.asked), head.clock
             self.settings = old
         for row in rows.values():
             block = self.blocks[row.number]
@@ -522,33 +572,37 @@ class Checker:
                 f"block {row.number} is due at {row.due}, not at {block.due}",
             )
 
-    def _settle(self, row: Row, head: Row, cut: bool) -> Observed:
-        """What the policy must be told of a settled block: its loss and its rounds."""
+    def _settle(self, row: Row, head: Row, cut: bool, late_rows: list[Row]) -> Observed:
+        """Return the loss and the rounds that the policy must be told of a settled block."""
         block = self.blocks[row.number]
         must(row.settled_order == self.settled + 1, f"block {row.number} was settled out of order")
         must(block.handed == block.rounds and not block.live, f"block {row.number} was settled with rounds left")
         told = list(block.losses.values())
         left = block.rounds - len(told)
         if left:
-            mark = row.settled_at if self.settings.seconds is not None else self.asked - 50.0 * self._auto
+            rounds = 50.0 * (self._auto and not self.twin.waits)
+            mark = row.settled_at if self.settings.seconds is not None else self.asked - rounds
             must(block.due is not None and block.due <= mark, f"block {row.number} was settled before it was due")
+            soon = self._auto and row.settled_at < block.whole + 60.0
+            must(not soon, f"block {row.number} was given up within a minute")
         must(self.clock <= row.settled_at <= head.clock, f"block {row.number} was settled at a time that was not")
-        must(row.total == math.fsum(told), f"block {row.number} has the total {row.total}, not {math.fsum(told)}")
         earlier, count = self.known[block.arm]
-        usual = float(earlier) / count if count else sum(self.policy["units"]) / 2
+        late = [one.loss for one in late_rows if self.blocks[one.block].by()[one.round][0] == block.arm]
+        sums = list(accumulate(map(Fraction, late), initial=earlier))  # how many had come before it is not known
+        usuals = [
+            float(sums[n]) / (count + n) if count + n else sum(self.policy["units"]) / 2 for n in range(len(sums))
+        ]
+        usual = row.stand_in if row.stand_in in usuals else usuals[0]
         players = block.by()
         for round, loss in block.losses.items():
             of_arm, number = self.known[players[round][0]]
             self.known[players[round][0]] = of_arm + Fraction(loss), number + 1
-        rounds, stand_in = block.rounds, None
-        if left and self.settings.missing == "drop":
-            rounds = len(told)
-        elif left:
-            one = math.fsum(told) / len(told) if told else usual
-            stand_in = one if self.settings.missing == "mean" else self.settings.missing
-            told = [*told, left * stand_in]
+        if left and self.settings.missing != "drop":
+            mean, highest = math.fsum(told) / len(told) if told else usual, self.policy["units"][1]
+            block.stand_in = {"mean": mean, "highest": highest}.get(self.settings.missing, self.settings.missing)
             missing = Counter(arm for round, (arm, _) in enumerate(players) if round not in block.losses)
-            self.stood_in += sum(Fraction(count * stand_in) for count in missing.values())  # added up by arm
+            self.stood_in += sum(Fraction(count * block.stand_in) for count in missing.values())  # added up by arm
+        stand_in = block.stand_in
         must(row.stand_in == stand_in, f"{row.stand_in} counts for a missing loss of block {row.number}: {stand_in}")
         self.settled += 1
         block.order = self.settled
@@ -556,29 +610,42 @@ class Checker:
         self.by_order.append(block)
         self.kept += block.rounds
         self.missing += left
-        total = math.fsum(told)
-        if block.key is not None and rounds and not block.forced:  # the mean, for each round that the policy drew
-            total, rounds = total / rounds * block.draw["rounds"], int(block.draw["rounds"])
+        total, rounds = block.counts()
         return block, total, -1 if cut or block.forced or block.learnt else rounds, True
 
     # ---- the order of draws and settlements in a transaction
 
     def _order(
-        self, begun: list[Seen], settled: list[Observed], early: list[list[Any]], at_begin: dict[int, int]
+        self,
+        begun: list[Seen],
+        settled: list[Observed],
+        early: list[list[Any]],
+        corrected: list[Observed],
+        at_begin: dict[int, int],
     ) -> None:
-        incomplete = [block for block, *_ in settled if len(block.losses) < block.rounds]
+        incomplete = [block for block, *_ in settled if len(block.losses) - len(block.late) < block.rounds]
         for one, two in pairwise(incomplete):
             must((one.due, one.number) < (two.due, two.number), f"block {two.number} was due before {one.number}")
         wrong: list[str] = []
         found = []
+        orders = sorted({0, *(one[0].order or 0 for one in settled)}, reverse=True)
+        at_one = [(order,) * len(corrected) for order in orders]  # where among settlements: matters to draws only
+        one_by_one = combinations_with_replacement(reversed(orders), len(corrected)) if len(corrected) <= 3 else ()
+        late_ones = list(dict.fromkeys([*at_one, *one_by_one])) if begun else at_one[:1]
         ways = list(product(*early))
-        for way in ways:
-            places = [*(((one[0].order, 1, 0), one) for one in settled), *way]
-            observed = [one for _, one in sorted(places, key=lambda placed: placed[0])]
-            for twin in self.twins:
+        for way, twin in product(ways, self.twins):
+            for late in late_ones:
+                places = [*(((one[0].order, 1, 0), one) for one in settled), *way]
+                places += [
+                    ((max(order, one[0].order if one[0].order in orders else 0), 2, place), one)
+                    for place, (order, one) in enumerate(zip(late, corrected, strict=True))
+                ]
+                observed = [one for _, one in sorted(places, key=lambda placed: placed[0])]
                 start = twin.copy() if (begun and observed) or len(ways) > 1 else twin
                 explained = self._explained(begun, observed, at_begin, start, wrong)
-                found += [explained] if explained is not None else []
+                if explained is not None:
+                    found.append(explained)
+                    break
         if not found:
             raise Violation(f"no order of draws and settlements explains block {begun[0].number}: {wrong[-3:]}")
         self.twins = found
@@ -589,11 +656,12 @@ class Checker:
         seconds = self.settings.seconds is not None
 
         def too_early(block: Seen, settled: int) -> list[int]:
-            """What was to be settled before this block began and was not: it was due, or the policy waits."""
+            """Return the blocks due before this one began but not settled, or those the policy waits for."""
             if not self.twin.waits and not seconds and self.settings.rounds is None:
                 return []
             mark = block.began if seconds else at_begin[block.number]
-            unsettled = [*self.open.values(), *(other for other, _, _, settles in observed[settled:] if settles)]
+            later = (other for other, _, _, settles in observed[settled:] if settles is True)
+            unsettled = [*self.open.values(), *later]
             waited = [b for b in unsettled if self.twin.waits and not b.forced and not block.forced]
             due = [*waited, *(b for b in unsettled if b.due is not None and b.due <= mark)]
             return [b.number for b in due if b.number < block.number]
@@ -622,11 +690,11 @@ class Checker:
         return explained(0, 0, start)
 
     def _observe(self, twin: Twin, observed: Observed) -> None:
-        block, total, rounds, _ = observed
-        if rounds >= 0:
+        block, total, rounds, before = observed
+        if isinstance(before, tuple):
+            twin.correct(block.number, block.arm, before, (total, rounds))
+        elif rounds >= 0:
             twin.observe(block.number, block.arm, total, rounds)
-        else:
-            twin.drawn.pop(block.number, None)
 
     def _drawn(self, twin: Twin, block: Seen, overdue: list[int], wrong: list[str]) -> bool:
         if overdue:
@@ -657,6 +725,8 @@ class Checker:
             same = (block.arm, block.probability, block.began) == (row.arm, row.probability, row.began)
             must(same, f"the draw of block {row.number} changed")
             must(row.told == len(block.losses), f"block {row.number} has {row.told} losses, not {len(block.losses)}")
+            total = None if block.order is None else math.fsum(block.losses.values())
+            must(row.total == total, f"block {row.number} has the total {row.total}, not {total}")
             must(row.late == len(block.late), f"block {row.number} has {row.late} late losses, not {len(block.late)}")
             must(
                 sum(map(Fraction, json.loads(row.losses))) == block.sum,
@@ -694,14 +764,14 @@ class Checker:
 
     def _check_head(self, head: Row) -> None:
         current = self.blocks.get(self.current)
-        patient = self.settings.forever or (self._auto and self.twin.waits)
-        dues = [] if patient else [block.due for block in self.open.values() if block.due is not None]
+        dues = [] if self.settings.forever else [block.due for block in self.open.values() if block.due is not None]
         expected = {
             "block": len(self.blocks),
             "current": self.current,
             "arm": current.arm if current else -1,
             "last_arm": self.arm,
             "heard": self.heard,
+            "late": self.late,
             "rounds": current.rounds if current else 0,
             "handed": current.handed if current else 0,
             "probability": current.probability if current else 0.0,
@@ -719,12 +789,12 @@ class Checker:
         must(not dues or (head.next_due is not None and head.next_due <= min(dues)), "a due block may be overlooked")
         if self.settings.seconds is not None:
             must(not dues or min(dues) > head.clock, f"a block was due at {min(dues, default=0)} and is not settled")
-        self.revision, self.clock, self.lateness = head.revision, head.clock, head.lateness
+        self.revision, self.clock, self.lateness, self.delay = head.revision, head.clock, head.lateness, head.delay
 
     # ---- the end
 
     def check_totals(self, router: hf.Router) -> None:
-        """What users see is what was computed."""
+        """Check that users see the computed numbers."""
         totals = router.history.totals
         told = [loss for block in self.blocks.values() for loss in block.losses.values()]
         out = sum(block.handed - len(block.losses) for block in self.open.values())
@@ -776,7 +846,7 @@ class Lost:
     restored: tuple[float, float]
 
     def keeps(self, call: dict[str, Any]) -> bool:
-        """Whether what was acknowledged must still be there."""
+        """Return True if acknowledged calls must still be there."""
         return bool(call["end"] < self.copied[0] or call["begin"] > self.restored[1])
 
 
@@ -806,6 +876,7 @@ def check_journal(checker: Checker, calls: list[dict[str, Any]], restores: Seque
         seen = checker.blocks[int(block)]
         losses = {call["loss"] for call in answers}
         late = any(call["what"] == "late" for call in answers)
-        recorded = (seen.late if late else seen.losses).get(int(round))
+        must(not late or int(round) in seen.late, f"{id} came late, and is said to have come in time")
+        recorded = seen.losses.get(int(round))
         must({recorded} == losses, f"{id} lost {losses}, and {recorded} is recorded")
-        must(sum(call["what"] == "new" for call in answers) <= 1, f"the loss of {id} counted twice")
+        must(sum(call["what"] in ("new", "late") for call in answers) <= 1, f"the loss of {id} counted twice")

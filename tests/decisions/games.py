@@ -1,4 +1,4 @@
-"""What the tests of decisions play."""
+"""Games that the tests of decisions play."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -11,6 +11,11 @@ import holdfast as hf
 from holdfast.players.game import Game
 
 
+def said_of(receipt: hf.Receipt) -> str:
+    """A receipt in the words of `Model.tell`."""
+    return {(True, False): "new", (False, False): "repeated", (True, True): "late"}.get(receipt[1:], "repeated late")
+
+
 @dataclass(eq=False)
 class ModelBlock:
     arm: int
@@ -28,6 +33,11 @@ class ModelBlock:
     """Which arm played each round."""
     due: float | None = None
     began: int = 0
+    since: float = 0.0
+    """When it began."""
+    whole: float = 0.0
+    """When its last round was handed out, or its conversation ended."""
+    stand_in: float | None = None
     settled: bool = False
 
 
@@ -48,9 +58,9 @@ class Model:
     ) -> None:
         self.holdback = holdback
         self.learn_after = math.inf if learn_after is None else learn_after
-        self.auto = auto and not policy.waits_for_losses
-        self.late_by = 0.0
-        self.heard = 0
+        self.auto = auto
+        self.late_by = self.late_seconds = 0.0
+        self.heard = self.late = 0
         self.key_life = 3600.0
         self.policy, self.seconds, self.rounds_of_patience, self.missing = policy, seconds, rounds, missing
         self.game = Game(policy, seed)
@@ -64,19 +74,25 @@ class Model:
         self.known: dict[int, list[float]] = {}
         """Losses that counted in settled blocks, by arm."""
 
-    def _settle(self, block: ModelBlock) -> None:
+    def _counts(self, block: ModelBlock) -> tuple[float, float]:
+        """Total and rounds of a block, by what has come and what stands for the rest."""
         told, rounds = list(block.losses.values()), block.rounds
-        left = rounds - len(told)
-        if left and self.missing == "drop":
+        if block.stand_in is None:
             rounds = len(told)
-        elif left:
-            earlier = self.known.get(block.arm, [])
-            pool = told or earlier
-            mean = math.fsum(pool) / len(pool) if pool else 0.5
-            told = [*told, (mean if self.missing == "mean" else self.missing) * left]
+        else:
+            told = [*told, block.stand_in * (rounds - len(told))]
         total, weight = min(max(math.fsum(told), 0.0), float(rounds)), float(rounds)
         if block.key and rounds and not block.forced:
             total, weight = total / rounds * block.values[1], block.values[1]
+        return total, weight
+
+    def _settle(self, block: ModelBlock) -> None:
+        if len(block.losses) < block.rounds and self.missing != "drop":
+            pool = list(block.losses.values()) or self.known.get(block.arm, [])
+            mean = math.fsum(pool) / len(pool) if pool else 0.5
+            block.stand_in = {"mean": mean, "highest": 1.0}.get(self.missing, self.missing)
+        total, weight = self._counts(block)
+        rounds = block.rounds if block.stand_in is not None else len(block.losses)
         if not block.forced and not block.learnt and (rounds or self.policy.waits_for_losses):
             self.game.observe(block.values, total, weight)
         for place, loss in block.losses.items():
@@ -143,10 +159,12 @@ class Model:
         return [(block.by[r], self.blocks.index(block) + 1, r) for r in range(block.rounds - n, block.rounds)]
 
     def _settle_due(self, asked: int = 0) -> None:
-        mark = self.seen if self.seconds is not None else self.asked
+        mark, last = (self.seen if self.seconds is not None else self.asked), math.inf
         if self.auto:
-            mark -= max(50.0, 3.0 * self.late_by, 3.0 * asked) if self.heard else math.inf
-        due = [b for b in self.blocks if not b.settled and b.due is not None and b.due <= mark]
+            waits = 0.0 if self.policy.waits_for_losses else max(50.0, 3.0 * self.late_by, 3.0 * asked)
+            mark -= waits if self.heard else math.inf
+            last = self.seen - max(60.0, 3.0 * self.late_seconds)
+        due = [b for b in self.blocks if not b.settled and b.due is not None and b.due <= mark and b.whole <= last]
         for block in sorted(due, key=lambda b: b.due or 0.0):
             self._settle(block)
 
@@ -177,7 +195,8 @@ class Model:
         if self.pin[1] > self.seen and self.pin[0] not in down:
             arm, first = self.pin[0], self.asked
             self.clock, self.asked = self.seen, self.asked + n
-            self.blocks.append(ModelBlock(arm, n, np.zeros(0), n, began=first, forced=True, by=[arm] * n))
+            pinned = ModelBlock(arm, n, np.zeros(0), n, began=first, since=self.seen, forced=True, by=[arm] * n)
+            self.blocks.append(pinned)
             self.played += [arm] * n
             self._set_due(self.blocks[-1])
             return [(arm, len(self.blocks), place) for place in range(n)]
@@ -188,7 +207,7 @@ class Model:
                 if self.policy.waits_for_losses and self.current is not None and not self.current.settled:
                     break
                 self.current = self._begin(rule)
-                self.current.began = self.asked
+                self.current.began, self.current.since = self.asked, self.seen
                 self.blocks.append(self.current)
             block = self.current
             arm = self._plays(block, down, rule)
@@ -205,6 +224,7 @@ class Model:
         return given
 
     def _set_due(self, block: ModelBlock) -> None:
+        block.whole = self.clock
         if self.seconds is not None:
             block.due = self.clock + self.seconds
         if self.auto:
@@ -213,16 +233,27 @@ class Model:
             block.due = self.asked + self.rounds_of_patience
 
     def tell(self, number: int, place: int, loss: float) -> str:
-        """``new``, ``repeated``, ``other`` or ``late``."""
+        """``new``, ``repeated``, ``other``, ``late`` or ``repeated late``."""
         block = self.blocks[number - 1]
-        for recorded, answer in ((block.losses, "repeated"), (block.late, "late")):
-            if place in recorded:
-                return answer if recorded[place] == loss else "other"
+        if place in block.losses:
+            if block.losses[place] != loss:
+                return "other"
+            return "repeated late" if place in block.late else "repeated"
         self.heard += 1
-        late = self.asked - block.began - place - 1
+        since = self.asked - block.began
+        late = since - place - 1
+        seconds = (self.seen - block.since) * (late + 1) / since
+        if block.key:
+            seconds = self.seen - (block.last if block.live else block.whole)
         self.late_by += (late - self.late_by) / min(self.heard, 1000)
+        self.late_seconds = max(self.late_seconds + (seconds - self.late_seconds) / min(self.heard, 1000), 0.0)
         if block.settled:
-            block.late[place] = loss
+            self.late += 1
+            was, before = self._counts(block), len(block.losses)
+            block.late[place] = block.losses[place] = loss
+            self.known.setdefault(block.by[place], []).append(loss)
+            if not block.forced and not block.learnt:
+                self._correct(block, was, self._counts(block), before)
             return "late"
         block.losses[place] = loss
         if len(block.losses) == block.rounds and not block.live:
@@ -232,6 +263,13 @@ class Model:
             self.game.observe(block.values, mean * block.values[1], block.values[1])
             block.learnt = True
         return "new"
+
+    def _correct(self, block: ModelBlock, was: tuple[float, float], now: tuple[float, float], before: int) -> None:
+        """What stood for a loss is taken back, where estimates are sums; that of a block is its total over p."""
+        if before == 0 and block.stand_in is None:
+            self.game.observe(block.values, *now)
+        elif isinstance(self.policy, hf.TsallisSwitch | hf.Exp3):
+            self.game.correct(block.values, was[0], now[0], now[1] - was[1])
 
     @property
     def switches(self) -> int:

@@ -1,4 +1,4 @@
-"""Where games of the tests are kept."""
+"""Places in which the tests keep games."""
 
 import itertools
 import os

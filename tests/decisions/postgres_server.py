@@ -17,7 +17,7 @@ CANDIDATES = [
 
 
 def binaries() -> Path | None:
-    """Where PostgreSQL's programs are."""
+    """Return the folder of PostgreSQL's programs."""
     return next((folder for folder in CANDIDATES if (folder / "initdb").exists()), None)
 
 

@@ -141,7 +141,7 @@ def learnt_by_the_sum(right):
 
 
 def never_given_up(right):
-    return lambda settings, clock, head, asked: -1.0
+    return lambda settings, clock, head, asked, waits: (-1.0, -1.0)
 
 
 def learnt_too_early(right):
@@ -169,7 +169,7 @@ OPERATORS = {
     "a conversation is learnt from by the sum": (report, "settle", learnt_by_the_sum),
     "a conversation is learnt from too early": (report, "_learn_early", learnt_too_early),
     "a conversation is learnt from twice": (report, "_observe", learnt_again),
-    "what is long overdue is not given up": (Settings, "mark", never_given_up),
+    "what is long overdue is not given up": (Settings, "overdue", never_given_up),
 }
 
 
@@ -181,9 +181,11 @@ def watched(place, **options):
     return place.open("game", SWITCH, seed=3, **{"patience": 4, "missing": 0.25, **options})
 
 
-def play_as_operators_do(game, rounds):
-    """Conversations, a rule, pauses, pins, and losses that never come."""
+def play_as_operators_do(place, rounds, **options):
+    """Conversations, a rule, pauses, pins, and losses that never come; a round a second."""
+    game = watched(place, holdback=0.3, **options)
     for t in range(rounds):
+        place.clock.now += 1.0
         if t % 20 == 5:
             game.pause("abc"[t % 3])
         if t % 20 == 15:
@@ -230,7 +232,7 @@ def test_a_broken_rule_for_operators_is_noticed(rule, folder, monkeypatch):
         monkeypatch.setattr(module, name, broken(getattr(module, name)))
     else:
         replace_in_rules(monkeypatch, name, broken(getattr(module, name)))
-    play_as_operators_do(watched(place, holdback=0.3, patience="auto", learn_after=2), 600)
+    play_as_operators_do(place, 600, patience="auto", learn_after=2)
     with pytest.raises(Violation):
         check(place.at)
 
@@ -239,7 +241,7 @@ def test_a_broken_rule_for_operators_is_noticed(rule, folder, monkeypatch):
 @pytest.mark.parametrize("learn_after", [None, 2])
 @pytest.mark.parametrize("patience", ["auto", 6, timedelta(seconds=1), "forever"])
 def test_what_operators_do_by_the_right_rules_is_right(lasting_place, patience, learn_after):
-    play_as_operators_do(watched(lasting_place, holdback=0.3, patience=patience, learn_after=learn_after), 300)
+    play_as_operators_do(lasting_place, 300, patience=patience, learn_after=learn_after)
     checker = check(lasting_place.at)
     assert any(block.learnt for block in checker.blocks.values()) == (learn_after is not None)
     assert (checker.asked, checker.by_rule > 5, checker.units > 40, checker.worst < 1e-12) == (300, True, True, True)

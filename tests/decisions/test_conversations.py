@@ -193,3 +193,22 @@ def test_a_conversation_drawn_after_the_current_block_can_be_read_again(place):
         assert place.open("chat").ask(key="another").probability > 0.0
         place.open("chat").end("another")
     assert router.tell(first.id, 0.25).new
+
+
+def test_a_conversation_that_changes_hands_again_and_again_stays_cheap(place):
+    """After 64 stretches with other arms it ends, and its key draws anew: what an ask reads and writes is bounded."""
+    router = place.open(policy=EACH, seed=3)
+    given = []
+    for turn in range(400):
+        own = given[-1].arm if given else "a"
+        others = [arm for arm in "abc" if arm != own]
+        given.append(router.ask(key="x", available=others if turn % 2 else None))
+        router.tell(given[-1].id, 0.5)
+    blocks = list(router.history.blocks())
+    assert len(blocks) >= 3
+    if place.kind != "http":  # a server does not send all of a block
+        assert max(len(json.loads(block.played or "[]")) for block in blocks) == 64
+        assert [block.live for block in blocks] == [0] * (len(blocks) - 1) + [1]
+    assert [block.settled_at is None for block in blocks] == [False] * (len(blocks) - 1) + [True]
+    assert router.history.log["arm"].to_list() == arms_of(given)
+    assert router.history.totals.told == router.rounds == 400

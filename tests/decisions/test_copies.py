@@ -1,5 +1,6 @@
 """Files that are copied, overwritten or restored under running processes: nothing acknowledged is lost unnoticed."""
 
+import gc
 import shutil
 import sqlite3
 import stat
@@ -24,24 +25,42 @@ def in_another_process(work):
 
 
 def open_and_close(url):
-    """As another process would: its close may remove the log."""
+    """Open and close the file as another process would: its close may remove the log."""
     code = "import sys, sqlite3; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM holdfast_heads'); c.close()"
     subprocess.run([sys.executable, "-c", code, url.removeprefix("sqlite:///")], check=True)
 
 
-def test_a_worker_that_copies_its_own_file_loses_nothing(folder):
-    """Opening and closing its own file drops SQLite's locks; another one's close would delete the log."""
+def test_a_worker_that_copies_its_own_file_loses_nothing_unnoticed(folder):
+    """Opening and closing its own file drops SQLite's locks; another one's close then deletes the log."""
     url = f"sqlite:///{folder}/g.db"
-    router = hf.open(url, "game", SWITCH, seed=1)
     for rounds in range(20, 120, 20):
+        router = hf.open(url, "game", SWITCH, seed=1)
         play(router, 20)
         shutil.copy(folder / "g.db", folder / "copy.db")
         open_and_close(url)
-        assert (folder / "g.db-wal").exists()
-        assert router.rounds == rounds
-    router.close()
+        with pytest.raises(hf.BadStore, match="while it was in use; open the game again"):
+            router.ask()
+        with hf.open(url, "game") as again:
+            assert again.rounds == rounds == again.history.totals.told
     assert not (folder / "g.db-wal").exists()  # the last one to close it tidies up
-    assert hf.open(url, "game").history.totals.told == 100
+
+
+@pytest.mark.parametrize("ending", ["closed", "forgotten"])
+def test_a_lost_log_that_nobody_noticed_never_reaches_the_file(folder, ending):
+    url = f"sqlite:///{folder}/g.db"
+    router = hf.open(url, "game", SWITCH, seed=1)
+    play(router, 20)
+    checkpointed(router)
+    play(router, 1)
+    (folder / "g.db-wal").unlink()
+    (folder / "g.db-shm").unlink()
+    open_and_close(url)
+    before = (folder / "g.db").read_bytes()
+    if ending == "closed":
+        router.close()
+    del router
+    gc.collect()
+    assert (folder / "g.db").read_bytes() == before
 
 
 def test_a_log_that_was_deleted_is_noticed(folder):
@@ -57,7 +76,7 @@ def test_a_log_that_was_deleted_is_noticed(folder):
 
 
 def test_looking_at_the_file_itself_drops_no_locks(folder):
-    """What the check of a file's content opens and closes is closed by SQLite, which keeps its locks."""
+    """SQLite itself closes the file that the check of its content opened, and so keeps its locks."""
     url = f"sqlite:///{folder}/g.db"
     router = hf.open(url, "game", SWITCH, seed=1)
     for _ in range(3):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
-from model import Model
+from model import Model, said_of
 
 import holdfast as hf
 from holdfast.decisions.codec import first_head, new_game, setup_of
@@ -40,7 +40,8 @@ class Lists:
         if query == "number":
             return [b for b in rows if b.number == values[0]]
         if query == "due":
-            return [b for b in unsettled if b.due is not None and b.due <= values[0]]
+            due = [b for b in unsettled if b.due is not None and b.due <= values[0]]
+            return sorted(due, key=lambda b: (b.due or 0.0, b.number))[: values[1]]
         if query == "next due":
             return sorted(
                 (b for b in unsettled if b.due is not None and b.due > values[0]), key=lambda b: b.due or 0.0
@@ -100,9 +101,7 @@ def operate(model, kind, arm, until):
 
 
 def outcome(answer):
-    if isinstance(answer, hf.Receipt):
-        return "new" if answer.new else "repeated"
-    return {hf.AlreadyTold: "other", hf.TooLate: "late"}[type(answer)]
+    return said_of(answer) if isinstance(answer, hf.Receipt) else {hf.AlreadyTold: "other"}[type(answer)]
 
 
 STEPS = st.lists(
@@ -111,7 +110,7 @@ STEPS = st.lists(
         st.tuples(
             st.just("tell"), st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0.0, 0.1, 0.7])), max_size=6)
         ),
-        st.tuples(st.just("wait"), st.sampled_from([1.0, 11.0, -5.0])),
+        st.tuples(st.just("wait"), st.sampled_from([1.0, 11.0, 61.0, -5.0])),
         st.tuples(st.sampled_from(["talk", "talk", "end"]), st.integers(0, 2)),
         st.tuples(st.just("wait"), st.just(4000.0)),
         st.tuples(st.sampled_from(["pause", "resume", "pin", "unpin"]), st.integers(0, 2)),
@@ -127,7 +126,7 @@ STEPS = st.lists(
     st.sampled_from([None, 10.0]),
     st.sampled_from([None, 5]),
     st.booleans(),
-    st.sampled_from(["mean", "drop", 1.0]),
+    st.sampled_from(["highest", "mean", "drop", 0.75]),
     STEPS,
 )
 def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missing, steps):
@@ -175,7 +174,7 @@ def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missin
             for (_, block, place, loss), [answer] in zip(reports, answers, strict=True):
                 model.at(now)
                 assert outcome(answer) == model.tell(block, place, loss)
-    assert (lists.head.asked, lists.head.switches) == (model.asked, model.switches)
+    assert (lists.head.asked, lists.head.switches, lists.head.late) == (model.asked, model.switches, model.late)
     assert lists.state.learner.saved_state() == model.game.saved_state()
 
 

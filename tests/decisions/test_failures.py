@@ -15,7 +15,7 @@ from holdfast.decisions.stores.sqlite import SqliteStore
 
 
 def in_threads(count, work):
-    """What each thread got, and how long all took."""
+    """Return the answer of each thread, and the time of all."""
     found, begun = [None] * count, time.monotonic()
 
     def run(number):

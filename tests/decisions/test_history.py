@@ -79,8 +79,9 @@ def test_old_rows_can_be_compacted_without_losing_totals(place):
     assert router.history.compact(keep=10) == 0
     assert router.tell(old.id, 0.5).new
     router.history.compact(keep=0)
+    assert router.tell(old.id, 0.5) == (old.id, False, True)  # nobody knows any more whether it counted
     with pytest.raises(hf.Forgotten, match="was compacted"):
-        router.tell(old.id, 0.5)
+        router.tell(old.id, 0.5, in_time=True)
     twin.tell(twin.open_decisions[0].id, 0.5)
     assert arms_of(router.ask(100)) == arms_of(twin.ask(100))
     with pytest.raises(hf.InvalidParameter, match="keep must be a whole number"):

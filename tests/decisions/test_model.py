@@ -15,7 +15,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from model import Model
+from model import Model, said_of
 from places import KINDS, Place
 
 import holdfast as hf
@@ -29,7 +29,6 @@ GAMES = {
     "exp3": hf.Exp3(2),
     "base": hf.BaSE(2, horizon=60, grid="arithmetic", batches=6),
 }
-ANSWERS = {hf.AlreadyTold: "other", hf.TooLate: "late"}
 
 
 class Crash(Exception):
@@ -56,7 +55,7 @@ class Machine(RuleBasedStateMachine):
         seconds=st.sampled_from([None, 10.0]),
         rounds=st.sampled_from([None, 5]),
         forever=st.booleans(),
-        missing=st.sampled_from(["mean", "drop", 1.0]),
+        missing=st.sampled_from(["highest", "mean", "drop", 0.75]),
         remember=st.just(10**6),
         holdback=st.sampled_from([0.0, 0.3, 1.0]),
         learn_after=st.sampled_from([None, 1, 2]),
@@ -134,13 +133,13 @@ class Machine(RuleBasedStateMachine):
 
     def answer(self, handle, id, loss):
         try:
-            return "new" if self.handles[handle].tell(id, loss).new else "repeated"
-        except hf.DecisionError as error:
-            return ANSWERS[type(error)]
+            return said_of(self.handles[handle].tell(id, loss))
+        except hf.AlreadyTold:
+            return "other"
 
     @rule(handle=st.integers(0, 1), decision=decisions, loss=st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0]))
     def tell(self, handle, decision, loss):
-        """New, repeated, another loss or too late, as it comes."""
+        """New, repeated, another loss or late, as it comes."""
         id, block, place = decision
         self.now()
         assert self.answer(handle, id, loss) == self.model.tell(block, place, loss)
@@ -156,7 +155,7 @@ class Machine(RuleBasedStateMachine):
         for place in places:
             assert self.model.tell(*place, loss) == "new"
 
-    @rule(seconds=st.sampled_from([1.0, 9.0, 11.0, -5.0, -1000.0, 4000.0]))
+    @rule(seconds=st.sampled_from([1.0, 9.0, 11.0, 61.0, -5.0, -1000.0, 4000.0]))
     def time_passes(self, seconds):
         self.place.clock.now += seconds
 
@@ -200,7 +199,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(handle=st.integers(0, 1), n=st.integers(1, 5))
     def crash_before_the_commit(self, handle, n):
-        """What was under way leaves no trace."""
+        """Interrupted calls leave no trace."""
         router = self.handles[handle]
 
         dying = False
@@ -226,7 +225,7 @@ class Machine(RuleBasedStateMachine):
         totals = router.history.totals
         losses = [loss for block in model.blocks for loss in block.losses.values()]
         assert totals.losses == math.fsum(losses)
-        assert totals.told == len(losses)
+        assert (totals.told, totals.late) == (len(losses), model.late)
         assert [(d.block, int(d.id.split("-")[2])) for d in router.open_decisions] == model.out
 
     def teardown(self):

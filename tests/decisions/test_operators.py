@@ -66,7 +66,7 @@ def test_a_block_learns_what_its_replacement_lost_and_totals_name_who_played(pla
     log = router.history.log
     assert log["arm"].to_list()[:2] == [first.arm, second.arm]
     assert log["probability"].to_list()[:2] == [first.probability, second.probability]
-    assert router.ask(2, request="x", available=["b"]) == router.ask(2, request="x")
+    assert router.ask(2, request="x", available=["b"]) == router.ask(2, request="x", available=("b",))
 
 
 def test_pinned_rounds_are_forced_and_not_learnt_from(place):

@@ -1,4 +1,4 @@
-"""What is reported instead of a loss: measures by a scale, errors, rewards."""
+"""Reports in place of a loss: measures by a scale, errors, rewards."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""How much code a call passes: short enough to be read in one sitting."""
+"""The code that a call passes is short enough to be read in one sitting."""
 
 import sys
 from pathlib import Path

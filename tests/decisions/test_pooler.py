@@ -94,7 +94,7 @@ def test_prepared_statements_that_a_pooler_has_already(behind):
 
 
 def test_statements_lost_within_a_transaction(behind):
-    """What was read is still locked: nothing after the first message may need them."""
+    """Rows that were read are still locked: nothing after the first message may need prepared statements."""
     _, url = behind
     router = hf.open(url, "game", SWITCH, seed=1, patience="forever")
     asked = router.ask()

@@ -1,4 +1,4 @@
-"""What PostgreSQL alone does: values are written into statements, and what is read first is prepared."""
+"""PostgreSQL alone: values written into statements, and prepared queries for the first message."""
 
 import threading
 import time

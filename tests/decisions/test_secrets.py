@@ -56,7 +56,7 @@ def heard(caplog, capsys):
 
 
 SECRETS: set[str] = set()
-"""What signs the ids of the games that were begun here."""
+"""Secrets that sign the ids of the games begun here."""
 
 
 def forms(url: str) -> dict[str, str]:
@@ -110,7 +110,7 @@ def test_every_call_and_refusal(form, guarded, heard, tmp_path):
     late = router.ask(40)[0].id
     router.ask(40)
     router.ask()
-    refused(heard, hf.TooLate, lambda: router.tell(late, 0.5))
+    refused(heard, hf.TooLate, lambda: router.tell(late, 0.5, in_time=True))
     refused(heard, hf.InvalidParameter, lambda: router.tell(id, 7))
     refused(heard, hf.UnknownDecision, lambda: router.tell(id[:-1] + "x", 0.5))
     refused(heard, hf.errors.SomeRefused, lambda: router.tell({id: 7.0, "x": 0.5}))

@@ -1,4 +1,4 @@
-"""What holds in every store: asking, telling, repeating, refusing, waiting."""
+"""The contract of every store: asking, telling, repeating, refusing, waiting."""
 
 import json
 import math
@@ -9,7 +9,7 @@ import pytest
 from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
 
 import holdfast as hf
-from holdfast.decisions.errors_json import error_from_json, error_to_json
+from holdfast.errors import error_from_json, error_to_json
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -93,10 +93,10 @@ def test_a_repeated_loss_counts_once(place):
     router = place.open(policy=SWITCH, seed=1)
     decisions = router.ask(3)
     for decision in decisions:
-        assert router.tell(decision.id, 0.25) == (decision.id, True)
+        assert router.tell(decision.id, 0.25) == (decision.id, True, False)
     before = snapshot(router)
     for decision in decisions:
-        assert router.tell(decision.id, 0.25) == (decision.id, False)
+        assert router.tell(decision.id, 0.25) == (decision.id, False, False)
     assert snapshot(router) == before
 
 
@@ -190,16 +190,16 @@ def test_losses_in_one_call_are_judged_as_one_by_one(place, seed):
         if t % 3 == 2:  # and some in the order they were handed out
             told = [(*pair, 0.1) for pair in out[-9:]] + told
         try:
-            answers = [receipt.new for receipt in together.tell([(d.id, loss) for d, _, loss in told])]
+            answers = [receipt[1:] for receipt in together.tell([(d.id, loss) for d, _, loss in told])]
         except hf.SomeRefused as some:
             answers = [type(error) for error in some.refused]
         alone = []
         for _, d, loss in told:
             try:
-                alone.append(single.tell(d.id, loss).new)
+                alone.append(single.tell(d.id, loss)[1:])
             except hf.HoldfastError as error:
                 alone.append(type(error))
-        refusals = [answer for answer in alone if not isinstance(answer, bool)]
+        refusals = [answer for answer in alone if not isinstance(answer, tuple)]
         assert answers == (refusals or alone)
         assert together.history.totals == single.history.totals
         frames = [router.history.frame.drop("began", "settled") for router in (together, single)]
@@ -232,6 +232,29 @@ def test_a_request_made_again_gets_the_same_decisions(place):
         router.ask(request="")
 
 
+def test_a_key_belongs_to_one_kind_of_call_with_one_content(place):
+    """An observation under the key of an ask is recorded; another call of the same kind is refused, not answered."""
+    router = place.open(policy=hf.AdaptiveHedgeSwitch(arms=["a", "b"], switching_cost=0.3), seed=1)
+    decision = router.ask(request="k", available=["a", "b"])
+    router.tell(decision.id, losses=[0.1, 0.2])
+    for _ in range(2):  # the second changes nothing
+        router.observe([0.3, 0.4], request="k")
+        assert router.ask(request="k", available=["b", "a"]) == decision
+    assert router.history.record["a"].to_list() == [0.1, 0.3]
+    other_calls = [
+        lambda: router.observe([0.3, 0.5], request="k"),
+        lambda: router.ask(request="k"),
+        lambda: router.ask(2, request="k", available=["a", "b"]),
+        lambda: place.open().ask(request="k", available=["b"]),
+    ]
+    for other in other_calls:
+        with pytest.raises(hf.OtherRequest, match="request must be a new idempotency key") as caught:
+            other()
+        assert (caught.value.request, caught.value.status) == ("k", 409)
+    assert router.rounds == 1
+    assert router.history.record.height == 2
+
+
 def test_two_handles_see_one_game(place):
     one, two = place.open(policy=SWITCH, seed=3), place.open()
     alone = place.open("alone", SWITCH, seed=3)
@@ -259,7 +282,11 @@ def test_decisions_and_receipts_are_plain_values(place):
     router = place.open(policy=SWITCH, seed=1)
     decision = router.ask()
     assert hf.Decision(**json.loads(json.dumps(decision._asdict()))) == decision
-    assert json.loads(json.dumps(router.tell(decision.id, 0.1)._asdict())) == {"id": decision.id, "new": True}
+    assert json.loads(json.dumps(router.tell(decision.id, 0.1)._asdict())) == {
+        "id": decision.id,
+        "new": True,
+        "late": False,
+    }
 
 
 def test_errors_carry_over_a_wire_as_they_are(place):
@@ -276,7 +303,7 @@ def test_errors_carry_over_a_wire_as_they_are(place):
 
     for error in [
         refused(lambda: router.tell(decision.id, 0.2)),
-        refused(lambda: router.tell(lost.id, 0.2)),
+        refused(lambda: router.tell(lost.id, 0.2, in_time=True)),
         refused(lambda: router.tell("x", 0.2)),
         refused(lambda: router.tell(decision.id, 2.0)),
         refused(lambda: router.tell([("x", 0.2), (decision.id, 0.2)])),

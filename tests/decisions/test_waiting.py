@@ -31,24 +31,55 @@ def test_a_block_is_settled_when_patience_has_run_out_since_its_last_round(place
     assert router.settle() == 0
 
 
-def test_a_loss_after_that_is_recorded_and_refused_with_the_reason(place):
-    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
-    first, second = router.ask(2)
+def test_a_late_loss_counts_in_place_of_what_stood_for_it(place):
+    router, twin = (place.open(name, SWITCH, seed=1, patience=HOUR, missing=1.0) for name in ("chat", "twin"))
+    (first, second), (one, two) = router.ask(2), twin.ask(2)
     router.tell(first.id, 0.5)
+    twin.tell([(one.id, 0.5), (two.id, 0.75)])
     place.clock.now += 3600
-    before = router.probabilities.tolist()
-    for _ in range(2):
-        with pytest.raises(hf.TooLate, match="block 1 was settled without it") as caught:
-            router.tell(second.id, 0.75)
-        assert caught.value.settled == place.clock.now
+    assert router.settle() == 1
+    assert router.history.totals.cost != twin.history.totals.cost
+    assert router.tell(second.id, 0.75) == (second.id, True, True)
+    assert router.tell(second.id, 0.75) == (second.id, False, True)
+    assert router.tell(first.id, 0.5) == (first.id, False, False)
     with pytest.raises(hf.AlreadyTold, match=r"0\.75 is recorded"):
         router.tell(second.id, 0.25)
-    assert router.tell(first.id, 0.5).new is False
     row = router.history.frame.row(0, named=True)
-    assert (row["told"], row["missing"], row["late"], row["total"]) == (1, 1, 1, 0.5)
-    assert router.history.totals.told == 1
-    assert router.probabilities.tolist() != before  # the block was settled by the first of these tells
-    assert router.history.log.select("loss", "status").rows() == [(0.5, "told"), (0.5, "late")]
+    assert (row["told"], row["missing"], row["late"], row["total"]) == (2, 0, 1, 1.25)
+    totals, as_if = router.history.totals, twin.history.totals
+    assert (totals.told, totals.late, totals.missing, totals.cost) == (2, 1, 0, as_if.cost)
+    assert totals.arms == as_if.arms
+    assert router.probabilities == pytest.approx(twin.probabilities, rel=1e-12)
+    assert router.history.log.select("loss", "status").rows() == [(0.5, "told"), (0.75, "late")]
+
+
+def test_who_asks_for_it_has_late_losses_refused(place):
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
+    first, second = router.ask(2)
+    assert router.tell(first.id, 0.5, in_time=True).new
+    place.clock.now += 3600
+    router.settle()
+    before = snapshot(router)
+    for outcome in ({"loss": 0.75}, {"reward": 0.25}, {"failed": True}):
+        with pytest.raises(hf.TooLate, match="block 1 was settled without it") as caught:
+            router.tell(second.id, **outcome, in_time=True)
+        assert caught.value.settled == place.clock.now
+    assert snapshot(router) == before
+    assert router.tell(first.id, 0.5, in_time=True) == (first.id, False, False)
+    assert router.tell({second.id: {"failed": True}})[0].late
+
+
+def test_a_dropped_round_that_comes_after_all_is_learnt_from(place):
+    """Of both rounds of a block nothing came in time; then both do, one after the other."""
+    router, twin = (place.open(name, SWITCH, seed=1, patience=HOUR, missing="drop") for name in ("chat", "twin"))
+    decisions = router.ask(2)
+    twin.tell([(d.id, loss) for d, loss in zip(twin.ask(2), (0.25, 1.0), strict=True)])
+    place.clock.now += 3600
+    router.settle()
+    for decision, loss in zip(decisions, (0.25, 1.0), strict=True):
+        assert router.tell(decision.id, loss).late
+    assert router.probabilities == pytest.approx(twin.probabilities, rel=1e-12)
+    assert router.history.totals.arms == twin.history.totals.arms
 
 
 def test_a_block_with_rounds_left_is_not_due(place):
@@ -68,8 +99,7 @@ def test_patience_in_rounds_counts_further_rounds(place):
     last = router.ask()  # the fourth round since
     assert router.tell(last.id, 0.5).new
     assert router.open_decisions == []
-    with pytest.raises(hf.TooLate):
-        router.tell(lost[0].id, 0.5)
+    assert router.tell(lost[0].id, 0.5).late
 
 
 @pytest.mark.parametrize(
@@ -100,7 +130,7 @@ def test_a_block_nobody_heard_of_is_as_its_arm_was_before(place):
 
 
 def test_dropped_rounds_are_left_out(place):
-    """Of a block of two, one told: the policy is told of one round."""
+    """A block of two with one loss told counts as one round to the policy."""
     router = place.open(policy=SWITCH, seed=1, patience=HOUR, missing="drop")
     zero = place.open("zero", SWITCH, seed=1)
     first, _ = router.ask(2)
@@ -134,8 +164,7 @@ def test_a_clock_that_jumps_back_is_not_believed(place):
     assert router.settle() == 0
     place.clock.now += 51
     assert router.settle() == 1
-    with pytest.raises(hf.TooLate):
-        router.tell(lost.id, 0.5)
+    assert router.tell(lost.id, 0.5).late
     began = router.history.frame["began"].to_list()
     assert began == sorted(began)
 
@@ -154,8 +183,9 @@ def test_single_losses_are_forgotten_in_time_and_totals_are_not(place):
     first = router.ask()
     router.tell(first.id, 0.5)
     play(router, 300)
+    assert router.tell(first.id, 0.5) == (first.id, False, True)
     with pytest.raises(hf.Forgotten, match="remembered for a while only"):
-        router.tell(first.id, 0.5)
+        router.tell(first.id, 0.5, in_time=True)
     with router.store.transaction(1, writing=False) as stored:
         assert stored.head.kept <= 20
         assert stored.head.forgotten > 0

@@ -1,4 +1,4 @@
-"""What is said of a game: who chose the arm, and how long it stays."""
+"""A game in words: who chose the arm, and how long it stays."""
 
 from datetime import timedelta
 

@@ -31,7 +31,7 @@ def decide(url: str, rounds: int, out: Any, mixed: bool) -> None:
 
 
 def together(url: str, processes: int, rounds: int, meanwhile=lambda: None, mixed=False) -> list[tuple[str, float]]:
-    """What all workers did."""
+    """The work of all workers."""
     pipes = []
     for _ in range(processes):
         mine, theirs = FORK.Pipe(duplex=False)

@@ -37,7 +37,7 @@ def digest(values: Iterable[float]) -> str:
 
 
 def announced(policy: hf.Policy, n: int) -> dict[str, float]:
-    """What `ask` must be told when block n begins."""
+    """Return the announcement that `ask` needs when block n begins."""
     return {} if policy.announces is None else {policy.announces: (0.0, 2.5, 0.4)[n % 3]}
 
 
@@ -45,7 +45,7 @@ def announced(policy: hf.Policy, n: int) -> dict[str, float]:
 
 
 def loss_of(policy: hf.Policy, t: int, arm: int) -> Any:
-    """Of the arm, or of all."""
+    """Return the loss of the arm, or the losses of all."""
     return LOSSES[t] if policy.full_information else LOSSES[t][arm]
 
 
@@ -164,7 +164,7 @@ def told(router: hf.Router, decisions: Iterable[hf.Decision], t: int = 0) -> lis
 
 
 def summary(router: hf.Router, decisions: Iterable[hf.Decision]) -> dict[str, Any]:
-    """What was handed out, and what the history says of it."""
+    """Return the decisions that were handed out, and the history's record of them."""
     given = list(decisions)
     totals, frame, log = router.history.totals, router.history.frame, router.history.log
     counted = ("rounds", "probability", "told", "missing", "late", "missing_loss", "total")

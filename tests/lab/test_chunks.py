@@ -1,4 +1,4 @@
-"""How a study's replications are cut into chunks: by the clock, in whole rows of games side by side."""
+"""Chunks of a study's replications: cut by the clock, in whole rows of games side by side."""
 
 from itertools import pairwise
 

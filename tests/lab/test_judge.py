@@ -1,6 +1,10 @@
 """The ledger on made-up tables: a claim turns its verdict when the data turn."""
 
+import ast
+import inspect
 import math
+import pickle
+import types
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,6 +25,7 @@ from holdfast.lab.judge import (
     share_interval,
     slopes,
 )
+from holdfast.lab.paper import claims
 from holdfast.lab.paper.claims import CLAIMS
 from holdfast.lab.paper.plan import (
     ALPHAS,
@@ -287,3 +292,36 @@ def test_slopes() -> None:
 def test_horizons_reach_a_hundred_million() -> None:
     assert horizons(SETTINGS) == (10**4, 10**5, 10**6, 10**7, 10**8)
     assert long_rounds(SETTINGS)[-1] == 10**8
+
+
+def claims_with(constant: str, value: float) -> dict[str, Claim[PaperTables]]:
+    """The claims as they would be with another threshold."""
+    module = types.ModuleType(claims.__name__)
+    tree = ast.parse(inspect.getsource(claims))
+    (place,) = (one for one in tree.body if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == constant)
+    place.value = ast.copy_location(ast.Constant(value), place.value)
+    exec(compile(tree, str(claims.__file__), "exec"), module.__dict__)
+    return {claim.id: claim for claim in module.CLAIMS}
+
+
+class SameTables(AnyTables):
+    """The same numbers each time they are asked for."""
+
+    def __getitem__(self, name: str) -> Result:
+        global rng
+        rng = np.random.default_rng(7)
+        return table(policies())
+
+
+@pytest.mark.parametrize("constant", ["SIMILAR", "COINCIDE", "COMPETITIVE", "FAR", "FEW", "LOW", "WITHIN", "LINEAR"])
+def test_a_threshold_that_a_page_prints_is_applied(constant: str) -> None:
+    """With another value the questions of just those claims change that print it."""
+
+    def asked(claim: Claim[PaperTables]) -> str:
+        return "".join(pickle.dumps(question).hex() for question in claim.questions(SameTables()))
+
+    others = claims_with(constant, getattr(claims, constant) * 1.125)
+    printed = {id for id, claim in others.items() if claim.thresholds != BY_ID[id].thresholds}
+    assert printed
+    assert {id for id, claim in others.items() if asked(claim) != asked(BY_ID[id])} == printed
+    assert all(others[id].rule != BY_ID[id].rule for id in printed)

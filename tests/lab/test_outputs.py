@@ -77,7 +77,7 @@ def test_a_failed_write_leaves_the_old_files(tmp_path, outputs):
 
 @pytest.mark.parametrize("moved", [0, 1, 2, 3])
 def test_a_move_that_was_killed_is_finished_by_the_next_run(tmp_path, outputs, moved):
-    """As a kill leaves it: the new files complete in the hidden folder, some of them moved already."""
+    """A kill leaves the new files complete in the hidden folder, some of them moved already."""
     outputs.write({"a": b"1", "b": b"1", "old": b"1"})
     new = {"a": b"2", "b": b"2", "c": b"2"}
     elsewhere = Outputs(tmp_path / "elsewhere", "replay")

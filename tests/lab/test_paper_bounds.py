@@ -1,4 +1,4 @@
-"""What is promised to a series: only what is proved of the policy it plays, in the game it plays."""
+"""Bounds shown with a series: only those proved of the policy it plays, in the game it plays."""
 
 import pytest
 

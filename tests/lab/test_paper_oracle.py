@@ -59,7 +59,7 @@ def losses(environment: Environment) -> Callable[[int], list[float]]:
 
 
 def games(policy: Policy, environment: Environment) -> int:
-    """As many as a few seconds allow: a round of Tsallis-INF is a bisection to the last bit."""
+    """Return as many games as a few seconds allow: a round of Tsallis-INF is a bisection to the last bit."""
     if isinstance(policy, (BaSE, Exp3, BlockExp3)):
         return 300
     if environment.n_arms > 8:

@@ -1,4 +1,4 @@
-"""What is said follows from the tables: turn the tables, and the sentences turn or go."""
+"""Sentences follow from the tables: turn the tables, and the sentences turn or go."""
 
 import numpy as np
 import polars as pl

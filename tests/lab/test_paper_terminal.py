@@ -1,4 +1,4 @@
-"""What a reproduction prints: at most forty lines, ids whole, no LaTeX."""
+"""Output of a reproduction: at most forty lines, ids whole, no LaTeX."""
 
 import re
 

@@ -133,7 +133,7 @@ def test_more_replications_are_recorded_where_the_first_were(write, tmp_path):
 
 
 def test_parts_of_a_finished_cell_go(write, tmp_path):
-    """As if killed after the table was written and before its parts were removed."""
+    """A kill between writing the table and removing its parts leaves both."""
     file, out = write(SEEDS), tmp_path / "out"
     with pytest.raises(Killed):
         run_study(file, out, backend=Counting(4), chunks=ONE_BY_ONE)
@@ -154,7 +154,7 @@ def finished(write, tmp_path: Path) -> tuple[Path, Path, Tables]:
 
 
 def repaired(file: Path, out: Path, whole: Tables, played: int) -> list[str]:
-    """What is said when the study is run again, after checking that it is as it was."""
+    """Run the study again, check that nothing changed, and return its message."""
     kept = {name: hf.Result.read(path) for name, path in whole.files.items() if path.exists() and not played}
     lines: list[str] = []
     run = run_study(file, out, resume=True, echo=lines.append)

@@ -12,7 +12,7 @@ from numba import config
 
 import holdfast
 from holdfast.kernels import COMPILED
-from holdfast.machine_code.warm import warm
+from holdfast.machine_code import compile_beforehand
 from holdfast.policies.registry import POLICIES
 
 SOURCE = str(Path(holdfast.__file__).parents[1])
@@ -38,7 +38,7 @@ print(Count.n)
 
 
 def run(folder: Path, *arguments: str) -> str:
-    """What a process says with its cache in `folder`."""
+    """Return the output of a process with its cache in `folder`."""
     environment = {**os.environ, "PYTHONPATH": SOURCE, "NUMBA_CACHE_DIR": str(folder)}
     command = [sys.executable, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=500).stdout
@@ -66,10 +66,10 @@ def test_after_warming_nothing_is_left_to_compile(tmp_path, monkeypatch):
 @pytest.mark.skipif(COMPILED, reason="compiling every policy takes a minute")
 def test_every_policy_can_be_warmed():
     said = []
-    warm(simulated=["adaptive"], echo=said.append)
+    compile_beforehand(simulated=["adaptive"], echo=said.append)
     assert said == [*(f"{name}: ask and tell" for name in POLICIES), "adaptive: simulation"]
 
 
 def test_an_unknown_name_is_refused():
     with pytest.raises(holdfast.InvalidParameter, match=r"policies must be one of .*did you mean 'exp3'"):
-        warm(["exp"])
+        compile_beforehand(["exp"])

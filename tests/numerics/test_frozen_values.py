@@ -1,4 +1,4 @@
-"""What is frozen into a kernel besides its own text: another process, or the next call, must not find the old code."""
+"""Values frozen into a kernel besides its own text: another process, or the next call, must not find the old code."""
 
 import os
 import subprocess
@@ -61,13 +61,13 @@ helper = register_jitable(names["helper"])
         ("2.0", "3.0"),
     ),
 }
-"""What a kernel calls, and what the kernel then says for the values 1 and 2."""
+"""The source that a kernel calls, and the kernel's answers for the values 1 and 2."""
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="there is no machine code")
 
 
 def said(program: str, value: str, cache: object) -> str:
-    """What the program prints, or the last line of its error."""
+    """Return the output of the program, or the last line of its error."""
     done = subprocess.run(
         [sys.executable, "-c", program, value],
         env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},

@@ -17,7 +17,7 @@ DAYS, PER_DAY = 40, 150
 
 
 def deployment(rng):
-    """What every unit would cost by either, who got it, and on which day its cost is known.
+    """The cost of every unit by either, who got it, and on which day its cost is known.
 
     Levels drift, the policy becomes better as it learns, and units that cost more are known later.
     """
@@ -33,7 +33,7 @@ def deployment(rng):
 
 
 def looks(known):
-    """How many units count on each day: all before the first whose cost is not known."""
+    """Return the number of units that count on each day: all before the first whose cost is not known."""
     last = [np.flatnonzero(known[: day * PER_DAY] > day) for day in range(2, DAYS + 1)]
     counts = [
         int(open_[0]) if len(open_) else day * PER_DAY for day, open_ in zip(range(2, DAYS + 1), last, strict=True)
@@ -87,7 +87,7 @@ def late_ones_left_out(cost, held_back, known):
 
 
 def covered_on_every_day(rng, interval, late=None):
-    """Whether the interval has the true average difference up to that unit in it on every single day."""
+    """Return True if the interval has the true average difference up to that unit in it on every single day."""
     by_rule, by_policy, held_back, cost, known = deployment(rng)
     if late is not None:
         known = late(held_back, cost, known)
@@ -152,7 +152,7 @@ def with_lost(rng, cost, known, lost):
 
 
 def covered_with_open_units(rng, days, lost=0.0):
-    """Whether `compare` covers the truth on all these days."""
+    """Return True if `compare` covers the truth on all these days."""
     by_rule, by_policy, held_back, cost, known = deployment(rng)
     known = with_lost(rng, cost, known, lost)
     truth = np.cumsum(by_policy - by_rule) / np.arange(1, len(cost) + 1)

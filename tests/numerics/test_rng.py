@@ -322,7 +322,7 @@ for p in (9e-12, 7e-12, 5e-12, 3e-12, 1e-12):
 @pytest.mark.slow
 @pytest.mark.plain
 def test_the_largest_uniform_does_not_walk_through_all_trials():
-    """What rounding leaves of u beyond the distribution function must not cost a step for each of 10¹² trials."""
+    """The part of u that rounding leaves beyond the distribution function must not cost a step per trial."""
     try:
         subprocess.run([sys.executable, "-c", WALK], check=True, timeout=60)
     except subprocess.TimeoutExpired:

@@ -14,7 +14,7 @@ import naive
 
 
 def sqrt(x: Any) -> Any:
-    """Of a float, or of a number with more digits."""
+    """Return the square root of a float, or of a number with more digits."""
     return math.sqrt(x) if isinstance(x, (int, float)) else mpmath.sqrt(x)
 
 
@@ -31,7 +31,7 @@ def Z_of(p: list[float], eta: float, d: list[float]) -> float:
 
 @dataclass
 class Block:
-    """What the estimate of a block needs, whenever its loss comes."""
+    """The numbers that the estimate of a block needs, whenever its loss comes."""
 
     arm: int
     p: list[float]
@@ -114,7 +114,7 @@ class Adaptive:
         return b
 
     def room(self, i: int, b: int) -> Any:
-        """What the floor of arm i may be at most."""
+        """Return the most that the floor of arm i may be."""
         return min(
             self.p[i] * max(self.kappa_W * (1 - 1 / self.number(self.K)) * self.Lam - self.W[i], 0),
             self.floor_share * b * self.Lam / (self.begun + b),
@@ -167,3 +167,10 @@ class Adaptive:
         )
         self.level[arm] = self.beta
         self.told += rounds
+
+    def correct(self, was: float, now: float, block: Block) -> None:
+        """Another total in place of one that was observed: the difference of two steps, each at most the longest."""
+        arm = block.arm
+        longest = self.J / (block.eta * sqrt(block.p[arm]))
+        step = [min((max(self.number(c), block.u[arm]) - block.m[arm]) / block.p[arm], longest) for c in (was, now)]
+        self.C[arm] += step[1] - step[0]

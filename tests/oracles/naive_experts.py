@@ -218,7 +218,7 @@ class World:
         self.limit = 10**9
 
     def price(self, a: int, b: int) -> float:
-        """What going from a to b costs."""
+        """Return the cost of a switch from a to b."""
         return 0.0 if a == b else self.price_of(a, b)
 
     def shut(self) -> set[int]:
@@ -232,12 +232,12 @@ class World:
         return [i for i in range(self.K) if i not in gone]
 
     def forecast_at(self, t: int) -> list[list[float]]:
-        """What is left at round t of the forecast given last."""
+        """Return the part of the last forecast that is left at round t."""
         given = [s for s in self.forecasts if s <= t]
         return self.forecasts[max(given)][: self.limit][t - max(given) :] if given else []
 
     def forecast_errors(self) -> list[list[float] | None]:
-        """How wrong the first row of each round's forecast was; None where there was none."""
+        """Return the error of the first row of each round's forecast; None where there was none."""
         found: list[list[float] | None] = []
         for t, losses in enumerate(self.history):
             row = self.forecast_at(t)

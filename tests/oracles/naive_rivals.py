@@ -258,7 +258,7 @@ class Amir:
         return self.arm, rounds
 
     def block(self) -> tuple[int, int, float]:
-        """What the loss of this block will be weighted by, and the phase it is of use in."""
+        """Return the weight of this block's loss, and the phase in which it counts."""
         return self.phase, self.arm, self.p[self.arm]
 
     def observe(self, total_loss: float, rounds: int, block: tuple[int, int, float] | None = None) -> None:
@@ -363,3 +363,113 @@ class Spb(naive.Algorithm1):
             z, h = stability_and_penalty(self.p)
             self.beta += (length**2 * z / self.beta + self.lam * (1 - max(self.p))) / h
         return arm, length
+
+
+# ------------------------------------------------------------------------------------------ rules by hand
+
+
+def mean_of_last(losses: list[float], w: int) -> float:
+    """The mean of the first losses; from the w-th on each moves it by a w-th of what it differs."""
+    x = 0.0
+    for n, loss in enumerate(losses, 1):
+        x = x + (loss - x) / n if n < w else (1 - 1 / w) * x + loss / w
+    return x
+
+
+class ByHand:
+    """Each arm's losses in the order in which they were told."""
+
+    spread: list[float] | None = None  # the distribution, where there is a draw
+
+    def __init__(self, K: int) -> None:
+        self.K, self.t, self.arm = K, 0, 0
+        self.losses: list[list[float]] = [[] for _ in range(K)]
+        self.p: list[float] = []
+
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        self.arm = self.next(u)
+        self.p = self.spread or [float(i == self.arm) for i in range(self.K)]
+        self.t += 1
+        return self.arm, 1
+
+    def next(self, u: float) -> int:
+        raise NotImplementedError
+
+    def observe(self, total_loss: float, rounds: int) -> None:
+        self.losses[self.arm].append(total_loss)
+
+
+class Ewma(ByHand):
+    """rule(w, h, W, ε): each arm's mean as it was last seen, which fades; untried arms are at 0."""
+
+    def __init__(self, K: int, lam: float, w: int, h: int, W: int, looks: float) -> None:
+        super().__init__(K)
+        self.lam, self.w, self.h, self.W, self.looks = lam, w, h, W, looks
+        self.x = [0.0] * K
+
+    def next(self, u: float) -> int:
+        best = min(range(self.K), key=lambda i: (self.x[i], i))
+        arm = best if self.x[self.arm] - self.x[best] > self.lam / self.h else self.arm
+        others = [i for i in range(self.K) if i != arm]
+        self.spread = [self.looks / len(others) if i != arm else 1 - self.looks for i in range(self.K)]
+        if u < self.looks:
+            arm = others[int(u / self.looks * len(others))]
+        for i in range(self.K):
+            if i != arm and self.losses[i]:
+                self.x[i] += (sum(self.losses[i]) / len(self.losses[i]) - self.x[i]) / self.W
+        return arm
+
+    def observe(self, total_loss: float, rounds: int) -> None:
+        super().observe(total_loss, rounds)
+        n = len(self.losses[self.arm])
+        self.x[self.arm] += (total_loss - self.x[self.arm]) / (n if n < self.w else self.w)
+
+
+class FailOver(ByHand):
+    def __init__(self, K: int, fast: int, slow: int, margin: float, retry: int) -> None:
+        super().__init__(K)
+        self.fast, self.slow, self.margin, self.retry = fast, slow, margin, retry
+        self.failed: dict[int, int] = {}
+        self.forgiven = [0.0] * K  # what its fast mean was given when it failed,
+        self.since: list[list[float]] = [[] for _ in range(K)]  # and the losses since
+
+    def next(self, u: float) -> int:
+        slow = [mean_of_last(losses, self.slow) for losses in self.losses]
+        best = min(range(self.K), key=lambda i: (slow[i], i))
+        if self.t < self.K * self.fast:
+            return self.t // self.fast
+        if self.t == self.K * self.fast:
+            return best
+        if self.fast_mean(self.arm) - slow[self.arm] > self.margin:
+            self.failed[self.arm] = self.t + self.retry
+            self.forgiven[self.arm], self.since[self.arm] = slow[self.arm], []
+            others = [i for i in range(self.K) if i != self.arm]
+            return min(others, key=lambda i: (max(self.failed.get(i, 0), self.t), slow[i], i))
+        due = [i for i, again in self.failed.items() if again == self.t and slow[i] < slow[self.arm]]
+        return min(due, key=lambda i: (slow[i], i), default=self.arm)
+
+    def fast_mean(self, arm: int) -> float:
+        if arm not in self.failed:
+            return mean_of_last(self.losses[arm], self.fast)
+        x = self.forgiven[arm]
+        for loss in self.since[arm]:
+            x = (1 - 1 / self.fast) * x + loss / self.fast
+        return x
+
+    def observe(self, total_loss: float, rounds: int) -> None:
+        super().observe(total_loss, rounds)
+        self.since[self.arm].append(total_loss)
+
+
+class ThresholdCooldown(ByHand):
+    def __init__(self, K: int, threshold: float, cooldown: int, memory: int) -> None:
+        super().__init__(K)
+        self.threshold, self.cooldown, self.memory, self.moved = threshold, cooldown, memory, 0
+
+    def next(self, u: float) -> int:
+        x = [mean_of_last(losses, self.memory) for losses in self.losses]
+        if x[self.arm] <= self.threshold or self.t - self.moved < self.cooldown:
+            return self.arm
+        best = min(range(self.K), key=lambda i: (x[i], i))
+        self.moved = self.moved if best == self.arm else self.t
+        return best

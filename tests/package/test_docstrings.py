@@ -14,7 +14,7 @@ from holdfast.decisions.history import History
 from holdfast.decisions.stores import Store
 
 RECORDS = (hf.Decision, hf.Plan, hf.Receipt, hf.Replay, bounds.Bound, bounds.Exponents)
-"""What we make and users only read: each field has a docstring of its own."""
+"""Classes that we make and users only read: each field has a docstring of its own."""
 
 
 NAMES = {name: getattr(hf, name) for name in [*hf.__all__, "open"]} | {"History": History, "Store": Store}
@@ -86,7 +86,7 @@ SECTIONED = {name: thing for name, thing in public() if re.search(r"(?m)^ *Param
 
 @pytest.mark.parametrize("name", SECTIONED)
 def test_a_section_of_parameters_holds_nothing_else(name):
-    """What follows them has a heading, Notes or Examples: else the site shows it as one more parameter."""
+    """Text after the parameters has a heading, Notes or Examples; else the site shows it as one more parameter."""
     doc = inspect.cleandoc(SECTIONED[name].__doc__)
     (section,) = re.findall(r"(?m)^Parameters\n-+\n((?:.*\n)*?)(?=\S.*\n---|\Z)", f"{doc}\n")
     lines = [line for line in section.splitlines() if line and not line.startswith(" ")]

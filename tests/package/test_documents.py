@@ -1,4 +1,4 @@
-"""What the documents show is run, so that it stays true."""
+"""Run every example of the documents, so that it stays true."""
 
 import json
 import re
@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 
 ELSEWHERE = {
     "README.md": "tests/package/test_documents.py",
+    "docs/litellm.md": "tests/adapters/test_litellm.py",
     "docs/loss_and_lambda.md": "tests/package/test_loss_and_lambda.py",
     "docs/new_environment.md": "tests/package/test_documents.py",
     "docs/new_policy.md": "tests/package/test_documents.py",
@@ -25,7 +26,7 @@ ELSEWHERE = {
 """Pages whose code has tests of its own."""
 
 NOT_RUN = {"docs/scale.md": "SSHCluster", "docs/service.md": 'token="hf_…"'}
-"""What is in the one block of a page that needs other machines, or a server with tokens."""
+"""Text of the one block of a page that needs other machines, or a server with tokens."""
 
 BEFORE = {
     "docs/adaptive.md": """
@@ -38,7 +39,7 @@ for _ in range(20):
     player.tell(0.5 * player.hold, rounds=player.hold)
 """
 }
-"""What a reader has before the first block of a page."""
+"""Code that a reader has run before the first block of a page."""
 
 PAGES = {page.relative_to(ROOT).as_posix(): page for page in pages()}
 
@@ -48,7 +49,7 @@ def python_blocks(document: str | Path) -> list[str]:
 
 
 def code_of(name: str) -> list[tuple[str, str]]:
-    """What is run of a page: Python, and in tutorials commands too."""
+    """Return the blocks of a page that are run: Python, and in tutorials commands too."""
     wanted = ("python", "console") if "/tutorials/" in name else ("python",)
     skipped = NOT_RUN.get(name)
     return [(kind, code) for kind, code in blocks(PAGES[name]) if kind in wanted and not (skipped and skipped in code)]
@@ -134,7 +135,7 @@ def test_the_skeleton_for_games_side_by_side_plays_each_game_as_alone(tmp_path):
 
 
 def test_the_guides_to_extending_use_public_names_only():
-    """What they import, and what they reach through an object."""
+    """Names that blocks import, and those they reach through an object."""
     for document in sorted((ROOT / "docs").glob("new_*.md")):
         for code in python_blocks(document.relative_to(ROOT)):
             imported = re.findall(r"^(?:from|import) (holdfast\S*)", code, re.MULTILINE)
@@ -169,6 +170,5 @@ def test_every_file_that_a_guide_or_a_lane_names_exists(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     found = re.findall(r"\b(?:src|tests|scripts|docs|benchmarks)/[\w./]+(?![\w./*])", text)
     named = {name.rstrip("./") for name in found}
-    named.discard("docs/paper/paper.pdf")  # made by a lane
     assert named
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

@@ -1,4 +1,4 @@
-"""What a refused command says, in words and in JSON, with which exit code; and that it says nothing secret."""
+"""Errors of refused commands, in words and in JSON, with their exit codes and without secrets."""
 
 import json
 import os
@@ -17,7 +17,7 @@ import holdfast as hf
 from holdfast import errors
 from holdfast.cli import app
 from holdfast.decisions import executor
-from holdfast.decisions.errors_json import error_to_json
+from holdfast.errors import error_to_json
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def test_refusals_by_kind(url, asked):
     id, _ = asked
     store = ("store", "tell", url, "jobs")
     assert command_here(*store, id, "-0.5").stdout == "told\n"
-    assert json.loads(command_here(*store, id, "-0.5", "--json").stdout) == {"id": id, "new": False}
+    assert json.loads(command_here(*store, id, "-0.5", "--json").stdout) == {"id": id, "new": False, "late": False}
     code, _, content = refused(*store, id, "-0.25")
     assert (code, content["error"], content["recorded"], content["loss"]) == (4, "AlreadyTold", -0.5, -0.25)
     code, _, content = refused(*store, "x-1-0-y", "0.5")
@@ -76,7 +76,7 @@ def test_a_loss_after_its_time_and_a_call_out_of_turn(url):
     first = command_here("store", "ask", url, "late", *begin).stdout.split()[0]
     for _ in range(3):
         command_here("store", "ask", url, "late")
-    code, _, content = refused("store", "tell", url, "late", first, "0.5")
+    code, _, content = refused("store", "tell", url, "late", first, "0.5", "--in-time")
     assert (code, content["error"]) == (5, "TooLate")
     waits = ("--policy", "base-minimax:horizon=90", "--arms", "a,b", "-n", "90")
     assert command_here("store", "ask", url, "turns", *waits).returncode == 0

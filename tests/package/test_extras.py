@@ -1,4 +1,4 @@
-"""What works without the extras, and what is said where one is missing."""
+"""Features that work without the extras, and the errors where one is missing."""
 
 import subprocess
 import sys

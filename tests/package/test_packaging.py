@@ -1,4 +1,4 @@
-"""What is said of the package outside the code: addresses, licence, recipe, workflows, pins, release notes."""
+"""Descriptions of the package outside the code: addresses, licence, recipe, workflows, pins, release notes."""
 
 import re
 import tomllib

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import write_up
-from arena import OWN_LOSS_ONLY, laid_out
-from growth import GAMES
+from arena import laid_out
+from growth import GAMES, decades, samples_of
 
 import holdfast as hf
 
@@ -20,7 +20,7 @@ def text():
 
 
 def keys(text: str, command: str) -> set[str]:
-    """What all uses of a command name."""
+    """Return the keys in all uses of a command."""
     found = re.findall(rf"\\{command}\{{([^}}]*)\}}", text)
     return {key.strip() for group in found for key in group.split(",")}
 
@@ -42,27 +42,51 @@ def test_figures_and_numbers_are_made_by_the_script(text):
     made = {path.removeprefix("made/") for path in re.findall(r"\{(made/[\w.]+)\}", text)}
     source = (ROOT / "experiments" / "write_up.py").read_text(encoding="utf-8")
     assert made == set(re.findall(r'"([\w]+\.(?:pdf|tex))": ', source))
-    for name in ("longest", "since", "games", "settinggames", "ratios", "ownexponents", "paperexponents"):
-        assert f"\\{name}" in text
+    commands = set(re.findall(r"\\newcommand\{\\(\w+)\}", write_up.quoted(write_up.numbers())))
+    assert commands == {name for name in commands if f"\\{name}" in text}
     assert "experiments/write_up.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
+def test_the_pdf_is_of_these_sources():
+    """After a change of the text or the numbers: make pdf."""
+    assert write_up.sources().encode() in (PAPER / "paper.pdf").read_bytes()
+
+
+def test_numbers_are_of_what_the_script_plays():
+    costs = write_up.numbers()
+    longest = max(costs["tied", "adaptive"])
+    for game in write_up.GAMES:
+        for policy in write_up.POLICIES:
+            assert {T: len(sample) for T, sample in costs[game, policy].items()} == dict.fromkeys(
+                decades(longest), write_up.REPLICATIONS
+            )
+    assert {len(costs[name, "adaptive"][write_up.ROUNDS]) for name in write_up.SETTINGS} == {write_up.TAILS}
+    policies = {"adaptive": write_up.entries(2, 1.0, 10_000)["adaptive"]}
+    world = next(game for game in GAMES if game.name == "two-arms-far").losses(10_000)
+    played = hf.simulate(policies, world, horizon=10_000, switching_cost=1.0, replications=2, seed=write_up.SEED)
+    again = samples_of(played)["adaptive"][10_000]
+    assert again == pytest.approx(costs["two-arms-far", "adaptive"][10_000][:2], rel=1e-6)
+
+
 def test_the_script_names_what_there_is():
-    assert set(write_up.POLICIES) <= set(OWN_LOSS_ONLY)
+    world = write_up.entries(3, 1.0, 100)
+    assert set(world) == set(write_up.POLICIES)
     assert set(write_up.GAMES) <= {game.name for game in GAMES}
     assert set(write_up.SETTINGS) <= set(laid_out(10_000))
     assert len(write_up.GAMES) >= write_up.DRAWN
 
 
 def test_theorems_and_lemmas_are_those_of_the_pages(text):
-    pages = {
-        name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("adaptive", "paused", "safety")
-    }
+    names = ("adaptive", "paused", "safety", "full_information")
+    pages = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in names}
     page = "\n".join(pages.values())
     assert text.count(r"\begin{lemma}") == len(re.findall(r"^### Lemma \d+", pages["adaptive"], flags=re.M)) == 9
-    assert text.count(r"\begin{theorem}") == len(set(re.findall(r"^\*\*Theorem ([A-F])", page, flags=re.M))) == 6
+    assert text.count(r"\begin{theorem}") == len(set(re.findall(r"^\*\*Theorem ([A-G])", page, flags=re.M))) == 7
+    assert text.count(r"\begin{mixture}") == len(set(re.findall(r"^\*\*Theorem (H\d)", page, flags=re.M))) == 3
+    proved = set(re.findall(r"\\begin\{proof\}\[Proof of Theorem~\\ref\{thm:(\w)\}", text))
+    assert proved == set("ABCDEFG")
     constants = ("14.78", "2.82", "5.5D_1^2", "70D_2^4", "1.131", "1.667", "1.363", "0.365P", "1.48", "1.73", "0.735")
-    for number in constants:
+    for number in (*constants, "2560", "8T^2", "200+64N/K", "12w", "4.42"):
         assert number in text
         assert number in page
 

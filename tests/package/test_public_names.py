@@ -1,4 +1,4 @@
-"""What `import holdfast` offers, what it costs, and that every example in a docstring is true."""
+"""The names and the cost of `import holdfast`, and every example in a docstring."""
 
 import builtins
 import doctest
@@ -107,7 +107,12 @@ def test_importing_alone_does_not_load_the_compiler():
 @pytest.mark.plain
 @pytest.mark.parametrize("name", modules())
 def test_examples_in_docstrings(name):
-    failed, _ = doctest.testmod(importlib.import_module(name))
+    try:
+        module = importlib.import_module(name)
+    except holdfast.MissingExtra as error:  # an adapter's partner
+        assert name.startswith("holdfast.adapters.")
+        pytest.skip(str(error))
+    failed, _ = doctest.testmod(module)
     assert failed == 0
 
 

@@ -1,4 +1,4 @@
-"""What a player and a policy refuse: calls out of turn, losses that are none, bad parameters."""
+"""Refusals of a player and a policy: calls out of turn, losses that are none, bad parameters."""
 
 import math
 import time

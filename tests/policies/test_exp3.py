@@ -89,8 +89,10 @@ def test_estimates_that_have_grown_are_moved_back_to_zero_without_changing_play(
             game.state.n[0] = 99.0
             game.observe(0.0, 1)
             game.choose()
-        assert moved.state.C.min() == 0
+        assert moved.state.C.min() == moved.state.least[0] == 0
         assert moved.p == pytest.approx(kept.p, rel=1e-9)
+        assert moved.state.w.max() == 1.0  # not only in proportion: what is drawn is compared with their sum
+        assert moved.state.total[0] == pytest.approx(moved.state.w.sum())
 
 
 def test_many_losses_leave_probabilities_that_are_numbers():

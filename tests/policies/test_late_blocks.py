@@ -21,7 +21,7 @@ WITH_ORACLE = [name for name in ESTIMATING if CASES[name].oracle]
 
 
 def differences(C: Any) -> np.ndarray:
-    """What p depends on: the state may move all of C by one number."""
+    """Return the numbers that p depends on: the state may move all of C by one number."""
     return np.asarray(C) - np.min(C)
 
 
@@ -137,3 +137,37 @@ def test_part_of_a_block_may_be_observed():
         assert length == 4
         game.observe(1.5, rounds)
     assert whole.state.C.tolist() == part.state.C.tolist()
+
+
+CANNOT_CORRECT = ("hold-forever", "tracking", "tracking, notice", "tracking, announced", "tracking, one arm")
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_total_may_be_corrected_after_it_was_observed(name):
+    """After others were observed, another total is put in place of one: as if that had come, where estimates are sums.
+
+    The adaptive policy corrects the estimate alone: its ledgers and its level know what they have seen.
+    """
+    case = CASES[name]
+    corrected, twin = (KernelGame(case.policy, name) for _ in range(2))
+    for game, total in ((corrected, 1.0), (twin, 0.25)):
+        begun = []
+        for n in range(1, 6):
+            _, length = game.choose(case.announce(n) if case.announce else None)
+            begun.append((game.kept_block(), float(length)))
+        first, rounds = begun[0]
+        game.observe(total * rounds, rounds, first)
+        for block, lasted in begun[1:]:
+            game.observe(0.5 * lasted, lasted, block)
+    found = corrected.game.correct(first, rounds, 0.25 * rounds, 0.0)
+    assert found == (name not in CANNOT_CORRECT)
+    if not found:
+        return
+    assert differences(corrected.state.C) == pytest.approx(differences(twin.state.C), rel=1e-12, abs=1e-12)
+    draws = [game.choose(case.announce(6) if case.announce else None) for game in (corrected, twin)]
+    if case.estimates:
+        assert draws[0] == draws[1]
+        assert corrected.p == pytest.approx(twin.p, rel=1e-11)
+    corrected.observe(0.5, draws[0][1])
+    assert np.isfinite(corrected.game.numbers).all()
+    assert np.isfinite(corrected.game.vectors).all()

@@ -220,7 +220,7 @@ class RingBlock(NamedTuple):
 
 
 class RingParams(NamedTuple):
-    """What `several` leaves open."""
+    """Sizes that `several` leaves open."""
 
     sizes: Array
 

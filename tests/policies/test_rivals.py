@@ -60,6 +60,24 @@ TWINS: dict[str, tuple[hf.Policy, Any]] = {
     ),
     "spm": (hf.StabilityPenaltyMatching(K, switching_cost=0.4), naive_rivals.Spm(K, 0.4)),
     "spm, one arm": (hf.StabilityPenaltyMatching(1, switching_cost=0.4), naive_rivals.Spm(1, 0.4)),
+    "ewma": (hf.Ewma(K, switching_cost=1.0), naive_rivals.Ewma(K, 1.0, 30, 100, 3000, 0.002)),
+    "ewma, often": (
+        hf.Ewma(K, switching_cost=0.1, memory=8, pays_within=20, fading=300, looks=0.1),
+        naive_rivals.Ewma(K, 0.1, 8, 20, 300, 0.1),
+    ),
+    "ewma, no looks": (
+        hf.Ewma(K, switching_cost=0.3, memory=2, fading=50, looks=0.0),
+        naive_rivals.Ewma(K, 0.3, 2, 100, 50, 0.0),
+    ),
+    "fail-over": (
+        hf.FailOver(K, fast=9, margin=0.25, retry=40, slow=60),
+        naive_rivals.FailOver(K, 9, 60, 0.25, 40),
+    ),
+    "fail-over, all fail": (hf.FailOver(K, fast=3, retry=400), naive_rivals.FailOver(K, 3, 1000, 0.3, 400)),
+    "threshold-cooldown": (
+        hf.ThresholdCooldown(K, threshold=0.45, cooldown=12, memory=10),
+        naive_rivals.ThresholdCooldown(K, 0.45, 12, 10),
+    ),
 }
 SEVERAL = (naive_rivals.Thompson, naive_rivals.Ts2, naive_rivals.LazyExp3)
 """Those that draw more than one uniform for a block."""

@@ -42,7 +42,7 @@ def every_plan(table, cost, most=math.inf):
 
 
 def check(plan, table, cost):
-    """What a plan says of itself is so."""
+    """Check that a plan's own numbers are right."""
     arms = plan.arms.tolist()
     assert len(arms) == len(table)
     assert plan.switches == switches_of(arms)

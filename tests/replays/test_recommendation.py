@@ -1,4 +1,4 @@
-"""What a replay recommends, on made-up numbers: do this, because, unless."""
+"""Recommendations of a replay, on made-up numbers: do this, because, unless."""
 
 import numpy as np
 import pytest

@@ -174,7 +174,7 @@ def test_dark_follows_the_system(browser, path):
 
 @pytest.fixture(scope="module", params=[320, 390, 768, 1440])
 def width(request):
-    """Of the window; tests of one width come one after the other."""
+    """Width of the window; tests of one width run one after the other."""
     return request.param
 
 

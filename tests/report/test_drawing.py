@@ -162,3 +162,19 @@ def test_without_matplotlib_it_says_what_to_install():
     )
     done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
     assert done.stdout == "drawing needs matplotlib: pip install 'holdfast[report]'\n", done.stderr
+
+
+def test_bands_and_lines_are_drawn_where_the_table_says():
+    from matplotlib.figure import Figure
+
+    x = np.arange(1.0, 9.0)
+    line = Line("exp3", x, x**2, x**2 - x / 2, x**2 + x / 4)
+    axes = Figure().subplots()
+    draw_panel(axes, Panel("cost", (line,)), looks(["exp3"]))
+    (band,) = axes.collections
+    vertices = band.get_paths()[0].vertices
+    lower = {tuple(point) for point in np.column_stack([x, line.low]).tolist()}
+    upper = {tuple(point) for point in np.column_stack([x, line.high]).tolist()}
+    assert {tuple(point) for point in vertices.tolist()} == lower | upper
+    (drawn,) = axes.lines
+    assert drawn.get_xydata().tolist() == np.column_stack([x, line.y]).tolist()

@@ -1,4 +1,4 @@
-"""What notebooks show: pictures without magic commands, and small tables; run by the kernel of Jupyter."""
+"""Output in notebooks: pictures without magic commands, and small tables; run by the kernel of Jupyter."""
 
 import base64
 import re
@@ -24,7 +24,7 @@ CELLS = {
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, dict[str, str]]:
-    """What each cell shows, by the kind of data."""
+    """Return the output of each cell, by the kind of data."""
     from nbclient import NotebookClient  # a second to import, and only these tests need it
     from nbformat.v4 import new_code_cell, new_notebook
 

@@ -103,7 +103,7 @@ def test_every_byte_of_the_footer_counts(tmp_path):
 
 
 def refusal(path: Path) -> str:
-    """What is said of a file that is not read; nothing where it is."""
+    """Return the error for a file that is not read; nothing where it is read."""
     try:
         Result.read(path)
     except hf.BadSavedState as error:

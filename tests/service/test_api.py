@@ -60,8 +60,8 @@ def test_decisions_and_their_losses(web, game):
     (decision,) = answer.json["decisions"]
     assert decision.keys() == {"id", "arm", "probability", "block", "asked"}
     loss = f"{game}/decisions/{decision['id']}/loss"
-    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": True}
-    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": False}
+    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": True, "late": False}
+    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": False, "late": False}
     other = problem(web("PUT", loss, {"loss": 0.5}), 409, hf.AlreadyTold)
     assert (other["recorded"], other["loss"]) == (0.25, 0.5)
     problem(web("PUT", loss, {"loss": 1.5}), 422, hf.InvalidParameter)
@@ -71,12 +71,17 @@ def test_decisions_and_their_losses(web, game):
     assert web("GET", f"{game}/summary").json["losses"] == 0.25
 
 
-def test_a_loss_that_comes_too_late_is_gone(web):
+def test_a_late_loss_counts_unless_it_was_to_come_in_time(web):
     game = "/v1/games/late"
     web("PUT", game, {**GAME, "patience": 2})
     first, _ = ask(web, game, 2)
     ask(web, game, 20)
-    problem(web("PUT", f"{game}/decisions/{first['id']}/loss", {"loss": 0.5}), 410, hf.TooLate)
+    loss = f"{game}/decisions/{first['id']}/loss"
+    problem(web("PUT", loss, {"failed": True, "in_time": True}), 410, hf.TooLate)
+    assert web("PUT", loss, {"failed": True}).json == {"id": first["id"], "new": True, "late": True}
+    verdicts = web("POST", f"{game}/losses", {"losses": [{"id": first["id"], "loss": 1.0}]}).json["verdicts"]
+    assert verdicts == [{"status": 200, "new": False, "late": True}]
+    assert web("GET", f"{game}/summary").json["late"] == 1
 
 
 def test_the_same_key_gets_the_same_decisions(web, game):
@@ -237,7 +242,7 @@ def test_a_game_is_deleted_only_by_its_name(web, game):
 
 
 def test_a_game_made_anew_elsewhere_is_found(tmp_path):
-    """As by another worker: what this server had opened is gone, and another has its name."""
+    """Another worker removed the game that this server had opened, and made one of its name."""
     url = f"sqlite:///{tmp_path}/games.db"
     with InThread(url) as web:
         web("PUT", "/v1/games/g", GAME)
@@ -515,7 +520,7 @@ def test_requests_made_from_the_document_get_the_answers_that_it_says(folder):
 
 @pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: f"{one.method} {one.path}")
 def test_answers_are_of_the_types_that_the_document_says(web, one):
-    """What a handler sends decodes as its type, with no field that the type does not have."""
+    """Every answer decodes as its type, with no field that the type does not have."""
     if "events" in one.path:
         return
     name = f"typed {one.method} {one.path}".replace("/", "_").replace("{", "").replace("}", "").replace(" ", "_")
@@ -555,3 +560,46 @@ def test_the_audit_log_says_what_was_done(web, game, caplog):
         assert web("PATCH", game, change).status == 200
     said = [json.loads(record.message)["did"] for record in caplog.records if record.name == "holdfast.audit"]
     assert said == ["paused", "resumed", "pinned", "unpinned", "changed"]
+
+
+def test_an_observation_is_stored_under_a_key_that_an_ask_has_used(web):
+    game = "/v1/games/keys-of-two-kinds"
+    web("PUT", game, {"policy": "hedge-switch", "arms": ["a", "b"], "switching_cost": 0.5, "seed": 1})
+    (decision,) = ask(web, game, idempotency_key="k")
+    assert web("PUT", f"{game}/decisions/{decision['id']}/loss", {"losses": [0.1, 0.2]}).status == 200
+    seen = {"losses": {"a": 0.3, "b": 0.4}}
+    for _ in range(2):
+        assert web("POST", f"{game}/observations", seen, idempotency_key="k").status == 200
+    record = web("GET", f"{game}/export?what=record").body.decode().splitlines()
+    assert [line.partition(",")[2] for line in record[1:]] == ["0.1,0.2", "0.3,0.4"]
+    other = {"losses": {"a": 0.3, "b": 0.5}}
+    refused = problem(web("POST", f"{game}/observations", other, idempotency_key="k"), 409, hf.OtherRequest)
+    assert refused["request"] == "k"
+    assert ask(web, game, idempotency_key="k") == [decision]
+    body = {"n": 1, "available": ["b"]}
+    problem(web("POST", f"{game}/decisions", body, idempotency_key="k"), 409, hf.OtherRequest)
+
+
+def test_a_server_has_no_more_arms_than_its_pages_show(web, game):
+    many = [f"arm {i}" for i in range(1001)]
+    for body in ({**GAME, "arms": many}, {"policy": "exp3", "parameters": {"n_arms": 100_000}}):
+        assert "at most 1,000 arms" in problem(web("PUT", "/v1/games/wide", body), 422, hf.InvalidParameter)["detail"]
+    problem(web("PATCH", game, {"add_arms": many[:998]}), 422, hf.InvalidParameter)
+    assert web("GET", game).json["arms"] == ["a", "b", "c"]
+
+
+def test_others_have_their_turns_while_many_losses_are_read(web, game, monkeypatch):
+    """10,000 refused losses of one call: the event loop goes on in between."""
+    turns, sleep = [], asyncio.sleep
+
+    async def counted(seconds):
+        turns.append(seconds)
+        await sleep(seconds)
+
+    monkeypatch.setattr("holdfast.service.api.asyncio.sleep", counted)
+    bad = {"losses": [{"id": "x", "loss": "bad"}] * 10_000}
+    verdicts = web("POST", f"{game}/losses", bad).json["verdicts"]
+    assert len(verdicts) == 10_000
+    assert {verdict["status"] for verdict in verdicts} == {404}
+    assert turns.count(0) == 2 * 99
+    assert web("GET", "/").status == 200

@@ -2,18 +2,22 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from service import GAME, InThread, free_port
 
 import holdfast as hf
 import holdfast_client
+from holdfast_client import Server
 from holdfast_client.connection import checked_token
 
+ROUTER_VERBS = ["end", "observe", "settle", "change", "pause", "resume", "pin", "unpin", "close"]
 ROOT = Path(__file__).parents[2]
 LONG = {
     "policy": "exp3-blocks",
@@ -80,6 +84,125 @@ def test_who_cannot_be_reached():
     assert "secret" not in str(caught.value)
 
 
+def test_no_server_is_found_out_within_a_second(monkeypatch):
+    """By default; and a deadline or a fallback answers for it, however many ask at once."""
+    waited: list[float] = []
+    before: list[float] = []
+
+    def sleep(seconds):
+        waited.append(seconds)
+        before.append(seconds)
+
+    clock = SimpleNamespace(monotonic=lambda: sum(before), sleep=sleep)
+    monkeypatch.setattr("holdfast_client.connection.time", clock)
+    game = holdfast_client.Game(Server(f"http://127.0.0.1:{free_port()}"), "game")
+    with pytest.raises(holdfast_client.Unreachable, match="cannot be reached"):
+        game.ask()
+    assert 0.5 < sum(waited) <= 1.0
+    waited.clear()
+    with pytest.raises(holdfast_client.Unreachable):
+        game.ask(deadline=0.2)
+    assert sum(waited) <= 0.2
+    found = game.ask(2, fallback="a")
+    assert isinstance(found, list)
+    assert [(one.arm, one.probability, one.recorded) for one in found] == [("a", 1.0, False)] * 2
+    assert found[0].id != found[1].id
+    waited.clear()
+    with pytest.raises(holdfast_client.Unreachable):
+        game.tell("1-1-1-1", 0.5, deadline=0.1)
+    assert sum(waited) <= 0.1
+
+
+def test_an_attempt_to_connect_ends_with_the_retries(monkeypatch):
+    given: list[float] = []
+
+    def connect(line):
+        given.append(line.timeout)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("http.client.HTTPConnection.connect", connect)
+    for retry, longest in ((1.0, 1.0), (30.0, 5.0), (0.0, 0.05)):
+        with pytest.raises(ZeroDivisionError):
+            Server("http://127.0.0.1:1", retry=retry).call("GET", "/")
+        assert given.pop() == pytest.approx(longest, abs=0.02)
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for():
+    """Also by two hundred that ask at once, of whom sixteen have a thread."""
+    with socket.create_server(("127.0.0.1", 0), backlog=300) as mute:
+        game = holdfast_client.Game(Server(f"http://127.0.0.1:{mute.getsockname()[1]}"), "game")
+        game._arms = ["a", "b"]
+
+        async def play():
+            asked = (game.aask(fallback="b", deadline=0.2) for _ in range(200))
+            return await asyncio.wait_for(asyncio.gather(*asked), 10)
+
+        found = asyncio.run(play())
+        assert {(one.arm, one.recorded) for one in found} == {("b", False)}
+        with pytest.raises(holdfast_client.Unreachable, match=r"within 0\.05 s"):
+            asyncio.run(game.atell("1-1-1-1", 0.5, deadline=0.05))
+        game.close()
+
+
+def test_a_fallback_is_an_arm_and_is_only_for_what_fails(game):
+    with pytest.raises(ValueError, match="fallback must be an arm of the game, 'a', 'b', 'c'; got 'model-a'"):
+        game.ask(fallback="model-a")
+    game.change(add_arms=["d"])
+    assert game.ask(fallback="d").recorded
+    with pytest.raises(holdfast_client.Problem, match="available"):
+        game.ask(fallback="a", available=["nobody"])
+    for arm in "bcd":
+        game.change(pause=arm)
+    down = game.ask(fallback="b", available=["b"])
+    assert (down.arm, down.recorded) == ("b", False)
+    with pytest.raises(holdfast_client.Problem) as caught:
+        game.tell(down.id, 0.5)
+    assert (caught.value.status, caught.value.error) == (404, "UnknownDecision")
+
+
+def test_every_verb_has_an_asynchronous_form(game):
+    verbs = ["ask", "tell", "tell_all", "end", "observe", "settle", "view", "summary", "compare", "change", "export"]
+    for kind, names in ((holdfast_client.Game, verbs), (hf.Router, [*verbs[:2], *ROUTER_VERBS])):
+        for name in names:
+            assert asyncio.iscoroutinefunction(getattr(kind, f"a{name}")), name
+            assert getattr(kind, f"a{name}").__doc__.startswith(f"Like `{name}`")
+
+    async def play():
+        one = await game.aask(key="x")
+        assert [receipt.new for receipt in await game.atell_all({one.id: 0.5})] == [True]
+        assert await game.aend("x")
+        assert await game.asettle() == 0
+        view = await game.achange(pause="a")
+        assert view["paused"] == (await game.aview())["paused"] != []
+        return await game.asummary()
+
+    assert asyncio.run(play())["told"] == 1
+
+
+@pytest.mark.parametrize("url", ["memory:", None])
+def test_a_router_has_them_too(web, url):
+    policy = hf.TsallisInf(arms=["a", "b"])
+
+    async def play(router):
+        one = await router.aask(key="x")
+        await router.atell(one.id, 0.5)
+        assert await router.aend("x")
+        assert await router.asettle() == 0
+        await router.apause("a", reason="down")
+        assert list(router.paused) == ["a"]
+        await router.aresume("a")
+        await router.apin("b")
+        assert (router.pinned, router.paused) == ("b", {})
+        await router.aunpin()
+        await router.achange(add_arms=["c"], reason="new")
+        assert router.policy.arms == ("a", "b", "c")
+        with pytest.raises(hf.InvalidParameter):
+            await router.aobserve([0.1, 0.2, 0.3])
+
+    with hf.open(url or web.url, "asynchronous", policy, seed=1) as router:
+        asyncio.run(play(router))
+
+
 def requests_for(web, path):
     text = web("GET", "/metrics").body.decode()
     lines = [line for line in text.splitlines() if f'route="{path}"' in line and "seconds_count" in line]
@@ -100,7 +223,7 @@ def test_white_space_around_a_token_does_not_matter():
 
 
 def test_decisions_of_a_block_are_handed_out_without_requests(tmp_path):
-    """What is fetched is recorded at once; what is not used stays open, and pauses count from the next fetch on."""
+    """Fetched decisions are recorded at once; unused ones stay open, and pauses count from the next fetch on."""
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         local = holdfast_client.open(web.url, "game", local=True, **LONG)
         plain = hf.open(web.url, "game")

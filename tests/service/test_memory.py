@@ -1,4 +1,4 @@
-"""What the server keeps does not grow with requests: objects and labels are counted, whatever is asked for."""
+"""The server's memory does not grow with requests: objects and labels are counted, whatever is asked for."""
 
 import asyncio
 import gc
@@ -83,7 +83,7 @@ def test_requests_leave_nothing_behind(folder, one):
 
 @pytest.mark.slow
 def test_random_requests_leave_nothing_behind(folder):
-    """Of 1,500 random requests; the first ones import modules, and meet new statuses."""
+    """Send 1,500 random requests; the first ones import modules, and meet new statuses."""
     chance = random.Random(3)
 
     async def one(app, number):

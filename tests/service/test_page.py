@@ -115,7 +115,7 @@ def test_what_happens_is_shown_while_it_happens(browser, served):
 
 
 def test_a_page_is_live_again_after_a_proxy_has_refused_its_stream(browser, tmp_path, monkeypatch):
-    """As with 502 during a restart, after which browsers do not try again by themselves."""
+    """A restart answers with 502, after which browsers do not try again by themselves."""
     app = InThread(f"sqlite:///{tmp_path}/games.db")
     with app as web:
         web("PUT", "/v1/games/g", GAME)
@@ -139,7 +139,7 @@ def test_a_page_is_live_again_after_a_proxy_has_refused_its_stream(browser, tmp_
 
 
 def test_long_names_fit_a_phone(browser, tmp_path):
-    """Of games, arms, conversations and reasons, without a place to break them."""
+    """Long names of games, arms, conversations and reasons, without a place to break them."""
     name, arms, reason = "n" * 200, ["a" * 190, "b" * 190], "r" * 150
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         game = f"/v1/games/{name}"

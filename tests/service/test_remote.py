@@ -193,8 +193,8 @@ def test_a_lost_answer_is_asked_for_again_by_the_same_name(place, monkeypatch):
     router = place.open(policy=contract.SWITCH, seed=1)
     once, lost = router.store._once, []
 
-    def cut(method: str, path: str, data: bytes | None, seconds: float) -> tuple[int, bytes]:
-        found = once(method, path, data, seconds)
+    def cut(method: str, path: str, data: bytes | None, seconds: float, connect: float) -> tuple[int, bytes]:
+        found = once(method, path, data, seconds, connect)
         if method == "POST" and len(lost) < 3:
             lost.append(found[1])
             raise ConnectionResetError("cut")

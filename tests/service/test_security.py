@@ -1,5 +1,6 @@
-"""Who may do what, what a browser may be made to do, and what never leaves."""
+"""Rights of tokens, protection of browsers, and secrets that never leave."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from service import GAME, Events, InProcess, InThread, Web, ask, problem
 
 import holdfast as hf
 from holdfast.errors import HoldfastError
-from holdfast.service.access import TokenFile
+from holdfast.service import access
+from holdfast.service.access import Access, TokenFile
 from holdfast.service.app import Limits
 from holdfast.service.server import serve
 
@@ -90,6 +92,8 @@ def test_what_is_no_token_is_refused(guarded, written, shown):
 
 def test_a_token_with_another_secret_is_refused(guarded, written):
     id = written["admin"].split("_")[1]
+    for kind in ("xhf", "HF", "", "hf_hf"):
+        problem(guarded("GET", "/v1/games", authorization=f"Bearer {kind}{written['admin'][2:]}"), 401)
     for secret in ("", "x", written["read"].split("_", 2)[2], written["admin"].split("_", 2)[2][:-1]):
         problem(guarded("GET", "/v1/games", authorization=f"Bearer hf_{id}_{secret}"), 401)
 
@@ -116,6 +120,7 @@ def test_other_sites_cannot_make_a_browser_change_anything(web, game):
     for headers in (
         {"origin": "https://evil.example"},
         {"origin": "null"},
+        {"origin": "http://["},
         {"origin": "http://127.0.0.1:1"},
         {"sec_fetch_site": "cross-site"},
         {"sec_fetch_site": "same-site"},
@@ -216,3 +221,26 @@ def test_nothing_secret_is_logged_and_changes_are(tmp_path):
     gone = subprocess.run([*run, "revoke", file, token.split("_")[1]], capture_output=True, text=True)
     assert gone.stdout == "revoked\n"
     assert TokenFile(file).known() == {}
+
+
+@pytest.mark.parametrize("rate", [0.25, 1.0, 3.0])
+def test_a_rate_is_kept_also_below_one_a_second(rate, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(access.time, "monotonic", lambda: now[0])
+    limit = Access(None, rate)
+
+    def answered() -> int:
+        count = 0
+        with contextlib.suppress(access.Refused):
+            while True:
+                limit._spend("one client")
+                count += 1
+        return count
+
+    assert answered() == max(rate, 1)
+    now[0] += 1 / rate - 1e-6
+    assert answered() == 0
+    now[0] += 2e-6
+    assert answered() == 1
+    now[0] += 1000.0
+    assert answered() == max(rate, 1)

@@ -1,9 +1,12 @@
-"""What the page shows of a game, computed without a server."""
+"""Numbers that the page shows of a game, computed without a server."""
 
+import math
 from collections import Counter
 from datetime import timedelta
 
+import numpy as np
 import pytest
+from scipy import stats
 
 import holdfast as hf
 from holdfast.service.messages import ChangeView
@@ -85,3 +88,27 @@ def test_changes_have_the_names_that_users_give(clock):
         "patience: 1 h → 50 rounds; key_life: 1 h → 5 min",
         "patience: 50 rounds → forever; missing: mean → 1.0",
     ]
+
+
+def test_the_interval_of_a_mean_is_that_of_a_ratio_of_block_totals(clock):
+    """Two blocks of one arm lost 0.2 and 0.3, 0.9 and 0.4 in their rounds."""
+    policy = hf.TsallisSwitch(arms=["a"], block_lengths=lambda n: 2, learning_rates=lambda n: 0.1)
+    router = hf.open("memory:", "two blocks", policy, seed=1, clock=clock)
+    for losses in ((0.2, 0.3), (0.9, 0.4)):
+        router.tell([(d.id, loss) for d, loss in zip(router.ask(2), losses, strict=True)])
+    board = router.executor.read(lambda transaction, setup: dashboard(Course(), transaction, setup, clock()))
+    totals, mean = np.array([0.5, 1.3]), 1.8 / 4
+    deviation = math.sqrt((((totals - 2 * mean) ** 2).sum() / (2 - 1)) * 2) / 4
+    half = stats.t.ppf(0.975, 1) * deviation
+    assert half > 0.4
+    (interval,) = board.intervals
+    assert interval == pytest.approx((max(mean - half, 0.0), min(mean + half, 1.0)))
+
+
+def test_rounds_that_were_not_handed_out_are_not_shown_as_held(clock):
+    policy = hf.TsallisSwitch(arms=["a", "b"], block_lengths=lambda n: 10, learning_rates=lambda n: 0.1)
+    router = hf.open("memory:", "held", policy, seed=1, clock=clock)
+    router.ask(13)
+    lines = router.executor.read(lambda transaction, setup: dashboard(Course(), transaction, setup, clock())).lines
+    assert lines.held.sum() == 13
+    assert lines.rounds[-1] == 13

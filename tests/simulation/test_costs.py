@@ -1,4 +1,4 @@
-"""What a switch costs: a number, a list, a function or a power of n, asked for no more than a game can need."""
+"""The cost of a switch: a number, a list, a function or a power of n, asked for no more than a game can need."""
 
 import numpy as np
 import pytest

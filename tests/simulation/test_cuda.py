@@ -34,7 +34,7 @@ def test_simulated_gpu_plays_the_same_games():
 
 
 def refusal(prelude: str = "") -> str:
-    """What `simulate` says of the backend 'cuda' in a process of its own."""
+    """Return the error of `simulate` for the backend 'cuda', in a process of its own."""
     script = (
         f"{prelude}\nimport holdfast as hf\n"
         "try:\n"

@@ -106,3 +106,21 @@ def test_a_cost_that_changes_is_announced_in_every_round() -> None:
         before = arm
         player.tell(row)
     assert result.frame["total_cost"][-1] == pytest.approx(cost)
+
+
+def test_the_cost_of_each_pair_is_in_the_units_of_the_losses() -> None:
+    """With losses from 5 to 25 and costs twenty times as high, twenty times as much is paid."""
+    given = {"replications": 2, "seed": 4, "progress": False}
+    results = []
+    for low, width in ((0.0, 1.0), (5.0, 20.0)):
+        costs = (width * np.array(TABLE)).tolist()
+        policy = hf.AdaptiveHedgeSwitch(
+            3, switching_cost=costs, experts=FEW_EXPERTS, forecast_rounds=3, units=(low, low + width)
+        )
+        world = hf.LossTable(low + width * LOSSES, units=(low, low + width))
+        frame = hf.simulate(policy, world, switching_cost=costs, **given).frame
+        results.append((width, frame["switches"], frame["regret_with_switching"] - frame["pseudo_regret"]))
+    (_, switches, paid), (width, switches_here, paid_here) = results
+    assert switches.to_list() == switches_here.to_list()
+    assert paid.max() > 1
+    assert paid_here.to_list() == pytest.approx((width * paid).to_list())

@@ -19,7 +19,7 @@ HORIZON, REPLICATIONS = 3000, 45
 
 
 def table_hash(frame: Any) -> str:
-    """Of what was played."""
+    """Return a hash of the games played."""
     digest = hashlib.sha256("\n".join(frame["policy"].to_list()).encode())
     for name in ("replication", "round", "pseudo_regret", "switches", "regret_with_switching"):
         digest.update(np.ascontiguousarray(frame[name].to_numpy()).tobytes())
@@ -28,7 +28,7 @@ def table_hash(frame: Any) -> str:
 
 @dataclass(frozen=True)
 class World:
-    """What a policy of so many arms plays against."""
+    """An environment for a policy of so many arms."""
 
     make: Callable[[int], hf.Environment]
     options: dict[str, Any] = field(default_factory=lambda: {"switching_cost": 0.7})

@@ -1,4 +1,4 @@
-"""What the arena of the tests is played with."""
+"""Settings of the arena in tests."""
 
 POLICIES = ("adaptive", "tsallis-switch", "base-geometric", "ucb1-cooldown-100")
 ENVIRONMENTS = ("stochastic-hard", "adversarial", "changing-best-cheap", "multi-scale-walk-costly", "traces", "found")

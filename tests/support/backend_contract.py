@@ -1,4 +1,4 @@
-"""What every backend must do, as `holdfast.simulation.backends` says it: checks that take any backend."""
+"""The contract of `holdfast.simulation.backends`: checks that take any backend."""
 
 import threading
 from dataclasses import replace
@@ -80,7 +80,7 @@ def check_errors_come_back(backend: Backend) -> None:
 
 
 class Refused(Exception):
-    """What `done` raises."""
+    """The error that `done` raises."""
 
 
 def _refuse(piece):

@@ -1,4 +1,4 @@
-"""What the tests of bounds draw from."""
+"""Cases that the tests of bounds draw from."""
 
 import hypothesis.strategies as st
 

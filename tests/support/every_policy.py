@@ -18,7 +18,9 @@ from holdfast import (
     BatchedElimination,
     BatchedThompson,
     BlockExp3,
+    Ewma,
     Exp3,
+    FailOver,
     FixedShare,
     FollowLazyLeader,
     FollowTheLeader,
@@ -36,6 +38,7 @@ from holdfast import (
     StabilityPenaltyMatching,
     ThompsonSampling,
     Threshold,
+    ThresholdCooldown,
     TrackingSwitch,
     TsallisInf,
     TsallisSwitch,
@@ -70,9 +73,9 @@ class Case:
     announce: Callable[[int], float] | None = None
     highest: float = 1.0
     estimates: bool = True
-    """Whether C estimates the losses of all arms without bias: no counts, no floors, no caps."""
+    """True if C estimates the losses of all arms without bias: no counts, no floors, no caps."""
     remembers_order: bool = False
-    """Whether it matters in which order late losses come: the latest count most."""
+    """True if the order of late losses matters: the latest count most."""
 
     def announced(self, n: int) -> dict[str, float]:
         """Arguments of `ask` at the start of block n."""
@@ -196,6 +199,21 @@ CASES = {
     "guarded, blocks": Case(Guarded(TsallisSwitch(4, switching_cost=1.3)), **ADAPTS),
     "guarded, one that waits": Case(Guarded(BaSE(4, horizon=HORIZON), switching_cost=0.1), **ADAPTS),
     "guarded, told": Case(Guarded(n_arms=4, switching_cost=0.1), announce=lambda n: n // 50 % 4, **ADAPTS),
+    "ewma": Case(
+        Ewma(4, switching_cost=0.3, memory=8, looks=0.05),
+        lambda: naive_rivals.Ewma(4, 0.3, 8, 100, 3000, 0.05),
+        **ADAPTS,
+    ),
+    "fail-over": Case(
+        FailOver(4, fast=9, slow=60, margin=0.25, retry=40),
+        lambda: naive_rivals.FailOver(4, 9, 60, 0.25, 40),
+        **ADAPTS,
+    ),
+    "threshold-cooldown": Case(
+        ThresholdCooldown(4, threshold=0.45, cooldown=12, memory=10),
+        lambda: naive_rivals.ThresholdCooldown(4, 0.45, 12, 10),
+        **ADAPTS,
+    ),
     "spb-blocks": Case(
         StabilityPenaltyBiasMatching(4, switching_cost=1.3, horizon=HORIZON), lambda: naive_rivals.Spb(4, 1.3, HORIZON)
     ),

@@ -6,7 +6,7 @@ import typer
 
 
 def command(main: Callable[..., None]) -> typer.Typer:
-    """What `typer.run` makes of the function."""
+    """Return the command that `typer.run` makes of the function."""
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(main)
     return app

@@ -37,6 +37,9 @@ def policies(cost: float, horizon: int) -> dict[str, hf.Policy]:
         "paused-tsallis": hf.PausedTsallis(K, switching_cost=cost),
         "spb-blocks": hf.StabilityPenaltyBiasMatching(K, switching_cost=cost, horizon=horizon),
         "spm": hf.StabilityPenaltyMatching(K, switching_cost=cost),
+        "ewma": hf.Ewma(K, switching_cost=cost),
+        "fail-over": hf.FailOver(K),
+        "threshold-cooldown": hf.ThresholdCooldown(K),
         "hold-forever": hf.HoldForever(K),
         "lazy-hedge": hf.LazyHedge(K, switching_cost=cost, horizon=horizon),
         "shrinking-dartboard": hf.ShrinkingDartboard(K, switching_cost=cost, horizon=horizon),
@@ -90,6 +93,9 @@ def variants(horizon: int) -> dict[str, hf.Policy]:
         "ucb1, hesitant": hf.Ucb1(K, cooldown=7, threshold=0.125),
         "follow-the-leader, hesitant": hf.FollowTheLeader(K, cooldown=5),
         "thompson, hesitant": hf.ThompsonSampling(K, cooldown=7, threshold=0.125),
+        "ewma, with more looks": hf.Ewma(K, switching_cost=0.3, memory=8, pays_within=20, fading=300, looks=0.1),
+        "fail-over, soon": hf.FailOver(K, fast=5, slow=50, margin=0.25, retry=30),
+        "threshold-cooldown, low": hf.ThresholdCooldown(K, threshold=0.375, cooldown=5, memory=4),
         "ts2, alpha": hf.BatchedThompson(K, alpha=0.25),
         "forecast-plan, given": hf.ForecastPlan(K, switching_cost=0.3),
         "hedge-switch, few experts": hf.AdaptiveHedgeSwitch(K, switching_cost=0.3, experts=few, forecast_rounds=3),
@@ -113,7 +119,7 @@ def table(rounds: int, arms: int = ARMS) -> np.ndarray:
 
 
 def forecasts(rounds: int, every: int = 24) -> dict[int, np.ndarray]:
-    """What was thought of the next `every` rounds, each time that many have passed."""
+    """Return a forecast of the next `every` rounds each time that many have passed."""
     return {t: np.round(table(rounds)[t : t + every] * 8) / 8 for t in range(0, rounds, every)}
 
 
@@ -137,9 +143,12 @@ WORLDS: dict[str, Callable[[int], hf.Environment]] = {
     "unseen-turn": lambda T: hf.UnseenTurn(ARMS, T),
     "jumping-levels": lambda T: hf.JumpingLevels(ARMS, T, stretch=50),
     "multi-scale-walk": lambda T: hf.MultiScaleWalk(ARMS, T, 3),
+    "random-changes": lambda T: hf.RandomChanges(ARMS, every=60),
     "forecast-table": lambda T: hf.ForecastTable(hf.LossTable(table(T)), forecasts=forecasts(T)),
     "forecast-table, closed arms": lambda T: hf.ForecastTable(
         hf.LossTable(table(T)), forecasts=forecasts(T), available=available(T)
     ),
 }
-"""Every kind of environment but the searched worlds, which are phases like `PiecewiseConstant`."""
+"""Every kind of environment but the searched worlds, which are phases like `PiecewiseConstant`, and of those that draw
+their path anew one: the paths of the others are frozen by themselves.
+"""

@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import uvicorn
 import holdfast as hf
 from holdfast.service.access import TokenFile
 from holdfast.service.app import Limits, Service, make_app
+from holdfast.service.connections import Connection, Gate
 from holdfast.service.server import Server, listening_at
 
 GAME = {"policy": "tsallis-switch", "arms": ["a", "b", "c"], "switching_cost": 1.5, "seed": 1}
@@ -57,7 +59,7 @@ class Web:
             connection.close()
 
     def raw(self, data: bytes, seconds: float = 10.0) -> bytes:
-        """What the server says to these bytes, until it closes the connection or says no more."""
+        """Send these bytes and return the answer, until the server closes the connection or falls silent."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as wire:
             wire.sendall(data)
             found = b""
@@ -105,11 +107,30 @@ class Events:
 class InThread:
     """A server in a thread of this process."""
 
-    def __init__(self, url: str, tokens: Path | None = None, limits: Limits | None = None, **options: Any):
+    def __init__(
+        self,
+        url: str,
+        tokens: Path | None = None,
+        limits: Limits | None = None,
+        gate: Gate | None = None,
+        proxies: Sequence[str] = (),
+        **options: Any,
+    ):
+        self._http = partial(Connection, gate=gate or Gate(1000, 1000, proxies))
+        self._proxies = list(proxies)
         self._app = make_app(url, tokens=TokenFile(tokens) if tokens else None, limits=limits, **options)
 
     def __enter__(self) -> Web:
-        config = uvicorn.Config(self._app, ws="none", lifespan="on", log_config=None, access_log=False)
+        config = uvicorn.Config(
+            self._app,
+            http=self._http,  # type: ignore[arg-type]  # it makes protocols, as a class of theirs does
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            proxy_headers=bool(self._proxies),
+            forwarded_allow_ips=self._proxies,
+        )
         ready, self._socket = threading.Event(), listening_at("127.0.0.1", 0)
         self._server = Server(config, ready.set)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
@@ -119,7 +140,7 @@ class InThread:
 
     @property
     def service(self) -> Service:
-        """What its handlers share."""
+        """The state that its handlers share."""
         found: Service = self._server.lifespan.state["service"]
         return found
 

@@ -23,7 +23,7 @@ print(len(games))
 
 
 def games_alike(setting: str) -> int:
-    """How many `games` of T rounds, which `setting` makes, were played and came out alike, step by step."""
+    """Play `games` of T rounds that `setting` makes, and return how many came out alike, step by step."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-c", BEFORE + setting + AFTER]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400)

@@ -1,4 +1,4 @@
-"""What Hypothesis draws: losses, learning rates, costs and ways to play."""
+"""Hypothesis strategies: losses, learning rates, costs and ways to play."""
 
 from decimal import Decimal
 
@@ -29,7 +29,7 @@ decimal_costs = st.one_of(
 
 
 def pieces(most: int = 60) -> st.SearchStrategy[list[int]]:
-    """How many rounds to tell at once, time after time."""
+    """Draw the numbers of rounds to tell at once."""
     return st.lists(st.integers(1, 7), min_size=1, max_size=most)
 
 

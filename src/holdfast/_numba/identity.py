@@ -1,4 +1,4 @@
-"""What Numba freezes into the machine code of a kernel, as one hash.
+"""One hash of everything that Numba freezes into the machine code of a kernel.
 
 The function's own instructions and constants, and, recursively, every kernel it calls and every global or closed-over
 value it reads, arrays by their contents. Machine code is kept on disk under this hash, and kernels are composed anew
@@ -21,7 +21,7 @@ import numpy as np
 from numba.extending import is_jitted
 
 LIBRARIES = ("builtins", "holdfast._numba", "llvmlite", "math", "numba", "numpy")
-"""What stands in these is identified by name: their versions, or their sources, are in the key of the cache."""
+"""Modules whose contents are identified by name: their versions, or sources, are in the key of the cache."""
 
 
 class NotHashable(Exception):
@@ -84,7 +84,7 @@ _OWN: dict[Any, str] = {}
 
 
 def _is_own(value: Any) -> bool:
-    """Whether a kernel, and whatever it closes over, is this package's."""
+    """Return True if a kernel, and whatever it closes over, is this package's."""
     if not isinstance(value, FunctionType):
         return _is_own(value.py_func) if is_jitted(value) else isinstance(value, (int, float, str))
     own = str(value.__module__).startswith("holdfast.")  # exec may leave no module
@@ -100,7 +100,7 @@ def _of_function(function: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
 
 
 def _reads(function: Any) -> Iterator[tuple[str, Any]]:
-    """What a function closes over and the globals it reads, by name.
+    """Yield the variables a function closes over and the globals it reads, by name.
 
     Of a module that is not in LIBRARIES: its attributes of any name that the function mentions.
     """
@@ -154,7 +154,7 @@ def _of_code(code: CodeType) -> Iterator[bytes]:
 
 
 def _of_value(value: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
-    """What a global or a closed-over value is to a kernel."""
+    """Yield the bytes that identify a global or a closed-over value in a kernel."""
     function = value.py_func if is_jitted(value) else getattr(value, "_defn", value)
     if isinstance(value, ModuleType):
         yield value.__name__.encode()

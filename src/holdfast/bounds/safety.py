@@ -123,10 +123,13 @@ def paused_constrained(
     return R + (1 + 1 / share) * lam * (1 + 2 * (R + moved) / sizes.smallest)
 
 
-def safe_cost_with_ties(*, best_arms: int, switching_cost: float, horizon: float, worst_case: float) -> float:
+def safe_cost_with_ties(
+    *, best_arms: int, switching_cost: float, horizon: float, worst_case: float, constrained: bool = False
+) -> float:
     """Return Theorem F1's least cost of switches, on independent losses with m ≥ 2 best arms of mean ½.
 
-    λ(m − 1)/2 · ⌊T/⌈4mU/(m − 1)⌉⌋, for every policy with RS ≤ U against any losses fixed in advance.
+    λ(m − 1)/2 · ⌊T/⌈4mU/(m − 1)⌉⌋, for every policy with RS ≤ U against any losses fixed in advance. Where the common
+    level may move besides, F3's (λm/2)(T²/(2560 D U²) − 1/8) too, D = d² ln(8T²), d = ⌊log₂T⌋ + 1, for U ≤ T/16.
 
     Parameters
     ----------
@@ -136,6 +139,8 @@ def safe_cost_with_ties(*, best_arms: int, switching_cost: float, horizon: float
         λ for each switch, T rounds.
     worst_case
         U, what the policy costs at most, whatever the losses are.
+    constrained
+        For some losses with fixed gaps whose common level moves, in place of all independent ones.
 
     Examples
     --------
@@ -145,7 +150,11 @@ def safe_cost_with_ties(*, best_arms: int, switching_cost: float, horizon: float
     m = whole_number("best_arms", best_arms, least=2)
     lam, T = paper.cost(switching_cost), paper.rounds(horizon)
     U = real_number("worst_case", worst_case, above=0)
-    return lam * (m - 1) / 2 * (T // math.ceil(4 * m * U / (m - 1)))
+    least = lam * (m - 1) / 2 * (T // math.ceil(4 * m * U / (m - 1)))
+    if constrained and U <= T / 16 and T >= 10:
+        spread = math.frexp(T)[1] ** 2 * math.log(8 * T * T)
+        return max(least, lam * m / 2 * ((T / U) ** 2 / (2560 * spread) - 1 / 8))
+    return least
 
 
 def safe_cost(*, gap: float, switching_cost: float, horizon: float, worst_case: float) -> float:

@@ -360,7 +360,7 @@ class Records:
     closed: NDArray[np.bool_] | None = None
     """True where an arm was unavailable; its loss is NaN."""
     notes: tuple[str, ...] = ()
-    """What was filled in or left out, and where."""
+    """Notes on values that were filled in or left out, and where."""
 
 
 def read_records(

@@ -120,7 +120,7 @@ def with_options(kind: type) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 def _given(router: Router, option: str, text: Any) -> Any:
-    """The value of an option of `Ask` as its field takes it."""
+    """Return the value of an option of `Ask` as its field takes it."""
     written = options_of(Ask)[option][1]
     if written == "array":
         return [_arm(router, arm) for arm in names(text)] or None
@@ -191,10 +191,14 @@ def tell(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Instead of a loss, by the game's scale: latency=1.3."),
     ] = None,
-    error: Annotated[bool, typer.Option("--error", help="Instead of a loss: it failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Instead of a loss: the highest there is.")] = False,
+    error: Annotated[bool, typer.Option("--error", help="Instead of a loss: an error, by the game's scale.")] = False,
     losses: Annotated[
         list[str] | None, typer.Option(metavar="ARM=LOSS", help="Instead of a loss, those of all arms: a=0.2,b=0.7.")
     ] = None,
+    in_time: Annotated[
+        bool, typer.Option("--in-time", help="Refuse it where its block was settled without it.")
+    ] = False,
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
@@ -202,8 +206,10 @@ def tell(
     measures = {key: _numbers("measured", key, text, 1)[0] for key, text in _assigned("measured", measured)}
     with open_game(_store(url), name, allow=allow or ()) as router:
         every = _losses(router, losses) if losses else None
-        receipt = router.tell(id, loss, reward=reward, error=error, losses=every, **measures)
-    print(json.dumps(receipt._asdict()) if as_json else "told" if receipt.new else "told before")
+        said: dict[str, Any] = {"reward": reward, "failed": failed, "error": error, "losses": every, "in_time": in_time}
+        receipt = router.tell(id, loss, **said, **measures)
+    words = ("told" if receipt.new else "told before", "told late" if receipt.new else "too late to be counted")
+    print(json.dumps(receipt._asdict()) if as_json else words[receipt.late])
 
 
 def list_games(url: Url, as_json: AsJson = False, allow: Allow = None) -> None:
@@ -268,7 +274,7 @@ def compare(
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
-    """Say what the policy saves next to the rule held back."""
+    """Compare the policy with the rule held back: its savings."""
     with open_game(_store(url), name, allow=allow or ()) as router:
         found = router.history.compare(confidence)
     print(json.dumps(found.to_json()) if as_json else f"the policy {found.words()}")
@@ -379,7 +385,7 @@ def _operate(url: str, name: str, as_json: bool, allow: list[str] | None, work: 
 
 
 def _arm(router: Router, text: str) -> int | str:
-    """An arm by its name, or by its number where arms have none."""
+    """Return an arm by its name, or by its number where arms have none."""
     return int(text) if router.policy.arms is None and text.isdecimal() else text
 
 
@@ -505,7 +511,7 @@ RECENT = 60
 """Blocks in the chart of a game."""
 
 MARKS, PLAIN_MARKS = "●■▲◆○□△◇", "ABCDEFGH"
-"""What stands for an arm in the chart; the second where the terminal has no such signs."""
+"""Signs of the arms in the chart; letters where the terminal has no such signs."""
 
 HEADINGS = ("name", "policy", "rounds", "switches", "out", "missing", "cost")
 
@@ -531,7 +537,7 @@ def show_games(rows: Sequence[Sequence[Any]], damaged: Mapping[str, str], consol
 
 
 def show_game(router: Router, console: Console) -> None:
-    """Where a game stands: its current arm, its cost, its arms, its last blocks."""
+    """Print the state of a game: its current arm, its cost, its arms, its last blocks."""
     totals, policy = router.history.totals, router.policy
     holding = "nothing yet" if router.arm is None else f"{printable(router.arm)} for {router.hold} more rounds"
     talks = router.executor.read(why_conversations)

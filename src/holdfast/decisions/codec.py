@@ -164,7 +164,6 @@ def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy
         bounds=policy.bounds,
         announces=policy.announces,
         sees_all=policy.full_information,
-        has_patience=settings.waits_in(policy) is not None,
         follows_lateness=settings.patience == AUTO,
         state_layout=policy.state_layout,
         block_layout=policy.kernels.block_layout,

@@ -86,6 +86,8 @@ class Executor:
         self.store, self.setup, self.clock = store, setup, clock
         self.committed: Callable[[int], None] | None = None
         """Callback with the number of calls of each transaction."""
+        self.began = False
+        """True if the game began when it was opened here."""
         self._given, self._retry, self._timeout = given, retry, timeout
         self._lock = RLock()
         self._writer = 0

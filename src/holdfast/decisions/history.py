@@ -53,9 +53,9 @@ class ArmTotals:
     rounds: int
     told: int
     missing: int
-    """Rounds of settled blocks whose losses did not arrive in time."""
+    """Rounds of settled blocks whose losses have not arrived."""
     losses: float
-    """Sum of the losses that arrived in time."""
+    """Sum of the losses that arrived."""
     missing_losses: float
     """Sum of what was counted for the missing losses."""
     mean: float | None
@@ -71,17 +71,21 @@ class Totals:
     rounds: int
     told: int
     missing: int
-    """Rounds of settled blocks whose losses did not arrive in time."""
+    """Rounds of settled blocks whose losses have not arrived."""
     out: int
-    """Rounds handed out whose losses may still arrive."""
+    """Rounds handed out whose blocks wait for their losses."""
+    late: int
+    """Losses that arrived after their block was settled; they count among `told`."""
     lateness: float
     """Mean lateness of about the last 1,000 losses, in rounds."""
+    delay: float
+    """The same in seconds."""
     overdue: int
     """Open blocks that wait without limit, and longer than ``patience="auto"`` would."""
     blocks: int
     switches: int
     losses: float
-    """Sum of the losses that arrived in time."""
+    """Sum of the losses that arrived."""
     missing_losses: float
     """Sum of what was counted for missing losses; dropped rounds count nothing."""
     switching: float
@@ -156,7 +160,7 @@ class History:
     def log(self) -> pl.DataFrame:
         """One row per round handed out: time, arm, loss, probability, block, single, status, conversation.
 
-        `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled) or
+        `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled);
         ``missing``, where it is the substitute, or null where the round was dropped; ``open`` while the loss
         may still come; ``forced`` where an operator chose the arm, ``rule`` where the operator's rule did. `arm` is the
         one played, `probability` that of playing it. Where single losses are no longer stored, each round of the block
@@ -337,25 +341,23 @@ def _rounds_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[B
     found = []
     for block in blocks:
         known = stored[block.number]
-        if sum(not loss.late for loss in known.values()) > block.told:
+        if len(known) > block.told:
             raise BadStore(f"the store is damaged: block {block.number} has more losses than were told")
-        single = len(known) == block.told + block.late
+        single = len(known) == block.told
         handed = head.handed if block.number == head.current else block.rounds
         without: Round = (block.stand_in, "open" if block.settled_order is None else "missing")
         if single:
-            rounds = [_counted(known[n], block) if n in known else without for n in range(handed)]
+            rounds = [
+                (known[n].loss, "late" if known[n].late else "told") if n in known else without for n in range(handed)
+            ]
         else:
             mean = math.fsum(block.losses) / block.told if block.told else None
-            rounds = [(mean, "told")] * block.told + [(block.stand_in, "late")] * block.late
+            rounds = [(mean, "told")] * (block.told - block.late) + [(mean, "late")] * block.late
             rounds += [without] * (handed - len(rounds))
         if block.forced:
             rounds = [(loss, "rule" if block.forced == BY_RULE else "forced") for loss, _ in rounds]
         found.append((block, rounds, single))
     return found
-
-
-def _counted(loss: Loss, block: Block) -> Round:
-    return (block.stand_in, "late") if loss.late else (loss.loss, "told")
 
 
 def changes_of(transaction: Transaction, after: int = 0, limit: int = MOST_COUNT) -> list[tuple[int, dict[str, Any]]]:
@@ -386,7 +388,9 @@ def totals_of(transaction: Transaction, setup: Setup) -> Totals:
         told=sum(one.told for one in known),
         missing=sum(arm.rounds - arm.told for arm in sums),
         out=sum(handed[block.number] - block.told for block in unsettled),
+        late=head.late,
         lateness=head.lateness,
+        delay=head.delay,
         overdue=sum(_is_overdue(block, head) for block in unsettled),
         blocks=head.block,
         switches=head.switches,

@@ -25,7 +25,7 @@ MOST_TIME = 1e11
 
 
 PINNED, BY_RULE = 1, 2
-"""Who chose a block's arm, where the policy did not."""
+"""Origin of a block's arm, where the policy did not choose it."""
 
 
 class Decision(NamedTuple):
@@ -62,7 +62,9 @@ class Receipt(NamedTuple):
 
     id: str
     new: bool
-    """False if it had been reported before."""
+    """False if it changed nothing: it had been reported before, or is so late that nobody knows whether it had."""
+    late: bool = False
+    """True if it came after its block was settled. It counts all the same, in place of what stood for it."""
 
 
 class Game(NamedTuple):
@@ -130,10 +132,16 @@ class Head(NamedTuple):
     """Latest time seen; time never runs backwards."""
     heard: int = 0
     """Losses received, including late ones."""
+    late: int = 0
+    """Losses that came after their block was settled, and count."""
     lateness: float = 0.0
     """Mean lateness in rounds, weighted to the last 1,000 losses."""
+    delay: float = 0.0
+    """The same in seconds."""
     next_due: float | None = None
-    """Lower bound on when an open block runs out of patience."""
+    """Lower bound on `due` of the open blocks."""
+    next_last: float = 0.0
+    """Lower bound on `last` of the open blocks that are due some time."""
     next_idle: float | None = None
     """Lower bound on when a conversation has been idle too long."""
 
@@ -160,21 +168,21 @@ class Block(NamedTuple):
     live: int = 0
     """1 while a conversation is open."""
     last: float = 0.0
-    """Time of a conversation's latest round."""
+    """Time of a conversation's latest round; once no more are handed out, when patience began."""
     played: str = ""
     """Rounds handed out while arms were down, as JSON: first round, count, arm played, its probability."""
     told: int = 0
     losses: tuple[float, ...] = ()
-    """Parts of the exact sum of the losses reported in time."""
+    """Parts of the exact sum of the losses reported."""
     late: int = 0
-    """Number of losses reported after it was settled."""
+    """How many of them came after it was settled."""
     due: float | None = None
-    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left."""
+    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left, or for ever."""
     settled_order: int | None = None
     """Settlement order, from 1; None while it is open."""
     settled_at: float | None = None
     total: float | None = None
-    """Sum of the losses reported in time, rounded once."""
+    """Sum of the losses reported, rounded once."""
     stand_in: float | None = None
     """Substitute for each missing loss; None if none is missing, or missing rounds were dropped."""
     learnt: int = 0
@@ -189,6 +197,9 @@ class HandedOut(NamedTuple):
     rounds: int
     at: float
     request: str
+    """Idempotency key of the call, or a generated name."""
+    content: str
+    """Digest of a call with an idempotency key; else empty."""
 
 
 class Loss(NamedTuple):

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from holdfast.checks import real_number
 from holdfast.decisions.all_losses import losses_by_arm
 from holdfast.decisions.models import Block
 from holdfast.decisions.settings import Setup, players_of
-from holdfast.errors import Form, InvalidParameter, Set, Words
+from holdfast.errors import TRUTH, Form, InvalidParameter, Set, Words
 from holdfast.players.losses import outside_range
 
 EXAMPLE = Form("holdfast.Scale(latency=(0.2, 8.0), …)", '{"latency": [0.2, 8.0]}', "latency=0.2:8")
 
 
 class Outcome(NamedTuple):
-    """An outcome that is not a loss; the game's scale converts it."""
+    """An outcome that is more, or other, than a loss; the game's scale converts what was measured."""
 
-    reward: float | None
-    error: bool
-    measures: Mapping[str, float]
+    plain: float | None = None
+    """A loss."""
+    reward: float | None = None
+    failed: bool = False
+    """True for the highest loss there is."""
+    error: bool = False
+    measures: Mapping[str, float] = MappingProxyType({})
+    in_time: bool = False
+    """True if it is refused where its block was settled without it."""
 
     def loss(self, setup: Setup, block: Block | None) -> float:
         """Return the loss of a round of this block, by the game's current scale."""
+        if self.plain is not None:
+            return self.plain
+        if self.failed:
+            return setup.bounds_of(block)[1]
         if self.reward is not None:
             low, high = bounds = setup.bounds_of(block)
             if not low <= self.reward <= high:
@@ -43,6 +54,7 @@ class AllLosses(NamedTuple):
     """The losses of all arms in a round."""
 
     losses: Any
+    in_time: bool = False
 
     def by_arm(self, setup: Setup, block: Block | None, round: int) -> tuple[float, dict[int, float]]:
         """Return the loss of the arm that played this round of a block, and those of all arms by number."""
@@ -56,19 +68,31 @@ class AllLosses(NamedTuple):
 
 
 def outcome_of(
-    loss: Any = None, reward: Any = None, error: Any = False, losses: Any = None, **measures: Any
+    loss: Any = None,
+    reward: Any = None,
+    failed: Any = False,
+    error: Any = False,
+    losses: Any = None,
+    in_time: Any = False,
+    **measures: Any,
 ) -> float | Outcome | AllLosses:
     """Return a loss, or an outcome to be converted. Raise an error unless exactly one kind is given."""
-    kinds = {"loss": loss, "losses": losses, "reward": reward}
+    for name, value in (("failed", failed), ("in_time", in_time)):
+        if not isinstance(value, bool):
+            raise InvalidParameter(name, Words("must be ", TRUTH), value)
+    kinds = {"loss": loss, "losses": losses, "reward": reward, "failed": failed or None}
     given = {name: value for name, value in kinds.items() if value is not None}
     if measures or error is not False:
         given["measures"] = measures
     if len(given) > 1:
         raise InvalidParameter(", ".join(given), "must not be given together", tuple(given.values()))
     if losses is not None:
-        return AllLosses(losses)
+        return AllLosses(losses, in_time)
+    if failed:
+        return Outcome(failed=True, in_time=in_time)
     if reward is not None:
-        return Outcome(real_number("reward", reward), False, {})
+        return Outcome(reward=real_number("reward", reward), in_time=in_time)
     if loss is None and given:
-        return Outcome(None, error, measures)
-    return loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
+        return Outcome(error=error, measures=measures, in_time=in_time)
+    checked = loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
+    return Outcome(checked, in_time=True) if in_time else checked

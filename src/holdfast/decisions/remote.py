@@ -13,7 +13,6 @@ from typing import Any, cast
 import numpy as np
 
 from holdfast.checks import one_of, whole_number
-from holdfast.decisions.errors_json import error_from_json
 from holdfast.decisions.executor import Executor
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.holdout import Saving
@@ -31,6 +30,7 @@ from holdfast.errors import (
     OutOfTurn,
     StoreError,
     UnknownDecision,
+    error_from_json,
 )
 from holdfast.extras import pl
 from holdfast.numerics.layout import Array
@@ -154,7 +154,7 @@ SENT: Mapping[type, Callable[[RemoteExecutor, Any, float | None], Any]] = {
     Change: _change,
     SetAvailability: _set_availability,
 }
-"""How each request is sent."""
+"""The function that sends each kind of request."""
 
 
 class RemoteRouter(Router):
@@ -202,6 +202,11 @@ class RemoteRouter(Router):
     @property
     def holdback(self) -> float:
         return float(self._remote.look()["holdback"])
+
+    @property
+    def scale(self) -> Scale | None:
+        found = self._remote.view["scale"]
+        return None if found is None else Scale.from_settings(found)
 
     @property
     def history(self) -> RemoteHistory:
@@ -283,13 +288,15 @@ def _plain(value: Any) -> Any:
 
 def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:
     """Return an outcome as request fields."""
-    if isinstance(value, AllLosses):
-        return {"losses": _plain(value.losses)}
-    if not isinstance(value, Outcome):
+    if not isinstance(value, (Outcome, AllLosses)):
         return {"loss": value}
-    if value.reward is not None:
-        return {"reward": value.reward}
-    return {**({"error": value.error} if value.error is not False else {}), **value.measures}
+    if isinstance(value, AllLosses):
+        found = {"losses": _plain(value.losses)}
+    else:
+        given = {"loss": value.plain, "reward": value.reward, "failed": value.failed or None}
+        found = {name: one for name, one in given.items() if one is not None}
+        found |= {**({} if value.error is False else {"error": value.error}), **value.measures}
+    return {**found, "in_time": True} if value.in_time else found
 
 
 def _without_count(settings: Mapping[str, Any]) -> dict[str, Any]:

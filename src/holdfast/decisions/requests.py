@@ -6,6 +6,8 @@ its body into one, the shell has an option for each of its fields. `rules.TRANSI
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import datetime, timedelta
@@ -67,8 +69,27 @@ def given(request: Any) -> dict[str, Any]:
     return {one.name: value for one in sent if (value := getattr(request, one.name)) is not one.default}
 
 
+def content_of(request: Any) -> str:
+    """Return a digest of a call with an idempotency key, apart from that; empty for a call without."""
+    if request.request is None:
+        return ""
+    said = {name: value for name, value in given(request).items() if name != "request"}
+    if said.get("available") is not None:
+        said["available"] = sorted(map(str, said["available"]))
+    return hashlib.blake2b(json.dumps(said, sort_keys=True, default=_written_plain).encode(), digest_size=8).hexdigest()
+
+
+def _written_plain(value: Any) -> Any:
+    """Return what JSON does not know as something that it does."""
+    if isinstance(value, datetime):
+        return value.timestamp()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.tolist() if hasattr(value, "tolist") else list(value) if isinstance(value, Collection) else str(value)
+
+
 Kind = str
-"""How JSON and a shell write a field: number, integer, string, array, arm or any."""
+"""Notation of a field in JSON and in a shell: number, integer, string, array, arm or any."""
 
 _KINDS: dict[Any, Kind] = {int: "integer", float: "number", str: "string", datetime: "string", bool: "boolean"}
 
@@ -153,8 +174,9 @@ class Ask(Checked):
     n
         How many. There are fewer only where the policy waits for the losses of one block before it begins the next.
     request
-        An idempotency key: a name of this call, unique among all calls. If the answer was lost, the same call with the
-        same name gets the same decisions, for as long as their losses are kept one by one (`remember`).
+        An idempotency key: a name of this call, unique among all asks. If the answer was lost, the same call with the
+        same name gets the same decisions, for as long as their losses are kept one by one (`remember`). Another ask
+        under it is refused (`OtherRequest`).
     switching_cost, loss_bound
         What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
     available

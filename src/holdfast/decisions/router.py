@@ -48,6 +48,7 @@ from holdfast.errors import (
     StoreError,
     UnknownGame,
 )
+from holdfast.logs import Sparse
 from holdfast.numerics.layout import Array
 from holdfast.numerics.scales import Scale
 from holdfast.players.game import Game as Learner
@@ -55,6 +56,7 @@ from holdfast.policies.policy import Policy
 from holdfast.text import counted, number
 
 LOG = logging.getLogger(__name__)
+LOG.addFilter(Sparse())  # a store that is away for an hour is not said with each ask
 
 
 Outcomes = Mapping[str, float | Mapping[str, Any]] | Iterable[tuple[str, float | Mapping[str, Any]]]
@@ -201,8 +203,9 @@ class Router:
     ) -> Receipt | list[Receipt]:
         """Report the loss of a decision, at any time and in any order. Reported twice, it counts once.
 
-        A loss other than the one recorded, a loss after its block was settled, and an id that this game never gave out
-        are errors (`holdfast.errors`).
+        A loss that comes after its block was settled counts in place of what stood for it, and its receipt says
+        ``late``. A loss other than the one recorded and an id that this game never gave out are errors
+        (`holdfast.errors`).
 
         Parameters
         ----------
@@ -215,9 +218,10 @@ class Router:
         deadline
             Seconds after which a `StoreError` is raised. The loss may or may not be recorded: report it again.
         outcome
-            Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or what was measured, by the
-            names of the game's `Scale`; or ``error=True``; or ``losses=``, those of all arms, by arm or in their order,
-            which a full-information policy needs.
+            Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or ``failed=True``, the
+            highest loss there is; or what was measured, by the names of the game's `Scale`, or its ``error=True``; or
+            ``losses=``, those of all arms, by arm or in their order, which a full-information policy needs. Beside any
+            of them ``in_time=True``: raise `TooLate` where the block was settled without it, and change nothing.
         """
         request, one = self.telling(id, loss, outcome)
         seconds = None if deadline is None else checked_deadline("deadline", deadline)
@@ -308,14 +312,41 @@ class Router:
         """
         self._executor.execute(Observe(losses, at, switching_cost, request))
 
+    async def aobserve(
+        self,
+        losses: Mapping[Any, float] | Iterable[float],
+        *,
+        at: datetime | None = None,
+        switching_cost: float | None = None,
+        request: str | None = None,
+    ) -> None:
+        """Like `observe`, without blocking the event loop.
+
+        Parameters
+        ----------
+        losses, at, switching_cost, request
+            As in `observe`.
+        """
+        await self._executor.execute_async(Observe(losses, at, switching_cost, request))
+
     def end(self, key: str) -> bool:
         """End a conversation, so that it is learnt from once its losses are in. Return False if there was none."""
         ended: bool = self._executor.execute(End(key))
         return ended
 
+    async def aend(self, key: str) -> bool:
+        """Like `end`, without blocking the event loop."""
+        ended: bool = await self._executor.execute_async(End(key))
+        return ended
+
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does. Return how many."""
         settled: int = self._executor.execute(Settle())
+        return settled
+
+    async def asettle(self) -> int:
+        """Like `settle`, without blocking the event loop."""
+        settled: int = await self._executor.execute_async(Settle())
         return settled
 
     # ---- status
@@ -379,6 +410,11 @@ class Router:
         return self._executor.read(lambda _, setup: setup.settings.holdback)
 
     @property
+    def scale(self) -> Scale | None:
+        """How measures become a loss, as of the last call; None if losses are reported."""
+        return self._executor.setup.settings.scale
+
+    @property
     def history(self) -> History:
         """Blocks and totals so far."""
         return History(self._executor)
@@ -430,6 +466,18 @@ class Router:
         )
         self.apply(Change(switching_cost, add_arms, retire_arms, settings, reason=reason))  # type: ignore[arg-type]
 
+    async def achange(self, **changes: Any) -> None:
+        """Like `change`, without blocking the event loop.
+
+        Parameters
+        ----------
+        changes
+            Parameters of `change`.
+        """
+        import asyncio
+
+        await asyncio.to_thread(self.change, **changes)
+
     def apply(self, wanted: Change) -> None:
         """Make a change, unless the result would differ from what is wanted."""
         self._executor.execute(wanted)
@@ -448,9 +496,25 @@ class Router:
         """
         self._executor.execute(SetAvailability("pause", arm, until, reason))
 
+    async def apause(
+        self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None
+    ) -> None:
+        """Like `pause`, without blocking the event loop.
+
+        Parameters
+        ----------
+        arm, until, reason
+            As in `pause`.
+        """
+        await self._executor.execute_async(SetAvailability("pause", arm, until, reason))
+
     def resume(self, arm: int | str, reason: str | None = None) -> None:
         """Hand out a paused arm again."""
         self._executor.execute(SetAvailability("resume", arm, reason=reason))
+
+    async def aresume(self, arm: int | str, reason: str | None = None) -> None:
+        """Like `resume`, without blocking the event loop."""
+        await self._executor.execute_async(SetAvailability("resume", arm, reason=reason))
 
     def pin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
         """Hand out this arm only, in all processes. These rounds are recorded as forced.
@@ -471,9 +535,23 @@ class Router:
         """
         self._executor.execute(SetAvailability("pin", arm, until, reason))
 
+    async def apin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
+        """Like `pin`, without blocking the event loop.
+
+        Parameters
+        ----------
+        arm, until, reason
+            As in `pin`.
+        """
+        await self._executor.execute_async(SetAvailability("pin", arm, until, reason))
+
     def unpin(self, reason: str | None = None) -> None:
         """Leave the choice of arms to the policy again."""
         self._executor.execute(SetAvailability("unpin", reason=reason))
+
+    async def aunpin(self, reason: str | None = None) -> None:
+        """Like `unpin`, without blocking the event loop."""
+        await self._executor.execute_async(SetAvailability("unpin", reason=reason))
 
     def close(self) -> None:
         """Close the store's files and connections. Other routers that share them reopen them."""
@@ -623,8 +701,9 @@ def open(
     patience
         How long to wait for losses after the call that handed out the last round of a block: a timedelta, a number of
         further rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are
-        asked for at once, 50 at least) or ``"forever"``. Policies that wait for their losses take a timedelta; else
-        they wait without limit.
+        asked for at once, 50 at least; and three times as long as losses take, a minute at least) or ``"forever"``.
+        While a policy waits for its losses no rounds pass: for it time alone counts. A loss that comes after that
+        counts all the same, in place of what stood for it, and is ``late``.
     missing
         What counts for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
         are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are
@@ -712,7 +791,8 @@ def open(
     setup = setup_of(game, policy, allow)
     given = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
     executor = Executor(store, setup, given, patient, wait, clock)
-    if fresh is not None and state is not None and game.uid == fresh.game.uid:
+    executor.began = fresh is not None and game.uid == fresh.game.uid
+    if executor.began and fresh is not None and state is not None:
         executor.keep_state(fresh.head.state_version, state)
     router = Router(executor)
     wanted = Change(change_switching_cost, add_arms, retire_arms, policy=policy, compared=settings)  # type: ignore[arg-type]

@@ -42,16 +42,16 @@ KEY_LIFE = 3600.0
 
 MOST_PATIENCE = timedelta(days=36_500)
 
-MISSING = ("mean", "drop")
+MISSING = ("highest", "mean", "drop")
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 AUTO, FOREVER = "auto", "forever"
 
-LEAST_PATIENCE, TIMES, WINDOW = 50.0, 3.0, 1000
-"""``"auto"``: `TIMES` the mean lateness of about the last `WINDOW` losses, or the rounds asked at once.
+LEAST_PATIENCE, LEAST_SECONDS, TIMES, WINDOW = 50.0, 60.0, 3.0, 1000
+"""``"auto"``: `TIMES` the mean lateness of about the last `WINDOW` losses, in rounds and in seconds; both must pass.
 
-At least `LEAST_PATIENCE` rounds.
+At least `LEAST_PATIENCE` rounds, and as many times those asked at once; at least `LEAST_SECONDS`.
 
 docs/availability.md has the measurements.
 """
@@ -97,15 +97,6 @@ class Settings:
         patience = self.patience
         return f"{patience.total_seconds()!r}s" if isinstance(patience, timedelta) else patience
 
-    def waits_in(self, policy: Policy) -> str | None:
-        """Unit of patience, ``seconds`` or ``rounds``; None if it is unlimited.
-
-        While a policy waits for its losses no rounds are asked, so none can be counted.
-        """
-        if self.seconds is not None:
-            return "seconds"
-        return None if self.forever or policy.waits_for_losses else "rounds"
-
     def changed(self, policy: Policy, given: Mapping[str, Any]) -> Settings:
         """Return these settings with some replaced. Raise an error for an invalid one."""
         changes: dict[str, Any] = {}
@@ -136,17 +127,23 @@ class Settings:
     def due(self, clock: float, asked: int) -> float | None:
         """Return when a block runs out of patience if this call handed out its last round.
 
-        A patience that follows lateness is added when the block is checked: `mark`.
+        A patience that follows lateness is added when the block is checked: `overdue`.
         """
         if self.seconds is not None:
             return clock + self.seconds
         return None if self.forever else float(asked + (self.rounds or 0))
 
-    def mark(self, clock: float, head: Head, asked: int) -> float:
-        """Return the present, as `due` counts, when `asked` rounds are asked for at once."""
-        if self.seconds is not None:
-            return clock
-        return head.asked - (max(long_wait(head), TIMES * asked) if self.rounds is None else 0.0)
+    def overdue(self, clock: float, head: Head, asked: int, waits: bool) -> tuple[float, float]:
+        """Return the largest `due` and the largest `last` of a block that has run out of patience.
+
+        `asked` rounds are asked for at once. A policy that `waits` for its losses asks none meanwhile: time counts.
+        """
+        if self.seconds is not None or self.rounds is not None:
+            return (float(head.asked) if self.seconds is None else clock), math.inf
+        if not head.heard:
+            return -math.inf, -math.inf
+        rounds = 0.0 if waits else max(long_wait(head), TIMES * asked)
+        return head.asked - rounds, clock - max(LEAST_SECONDS, TIMES * head.delay)
 
     def plain(self) -> dict[str, Any]:
         """Return the settings as JSON values."""
@@ -238,7 +235,7 @@ def _checked_patience(patience: object) -> dict[str, Any]:
 
 
 def _checked_missing(missing: object, policy: Policy) -> str | float:
-    rule = "must be 'mean', 'drop' or a loss"
+    rule = "must be 'highest', 'mean', 'drop' or a loss"
     if isinstance(missing, str):
         if missing not in MISSING:
             raise InvalidParameter("missing", rule, missing)
@@ -272,16 +269,16 @@ def _checked_holdback(holdback: object, policy: Policy) -> float:
     return share
 
 
-def stand_in_for(missing: str | float, parts: Sequence[float], told: int, usual: float) -> float | None:
+def stand_in_for(missing: str | float, block: Block, usual: float, highest: float) -> float | None:
     """Return the substitute for each missing loss of a block; None if its round is dropped.
 
-    `parts` add up to the `told` losses that came; `usual` is the mean of the arm so far, for a block without any.
+    `usual` is the mean of the arm so far, for a block without any loss; `highest` the highest that it can have.
     """
     if missing == "drop":
         return None
     if missing == "mean":
-        return math.fsum(parts) / told if told else usual
-    return float(missing)
+        return math.fsum(block.losses) / block.told if block.told else usual
+    return highest if missing == "highest" else float(missing)
 
 
 # What a game plays, and what it has learnt.
@@ -311,8 +308,6 @@ class Setup:
     """Announcement the policy needs at the start of a block."""
     sees_all: bool
     """True for a full-information policy."""
-    has_patience: bool
-    """True if blocks are settled without losses that do not come."""
     follows_lateness: bool
     """True if patience depends on the lateness seen."""
     state_layout: Layout
@@ -335,10 +330,6 @@ class Setup:
             return [Decision(id_of(number, round), name, probability, number, at) for round in rounds]
         by = players_of(block, rounds.stop)
         return [Decision(id_of(number, r), self.name_of(by[r][0]), by[r][1], number, at) for r in rounds]
-
-    def due(self, clock: float, asked: int) -> float | None:
-        """Return when a block runs out of patience if this call handed out its last round."""
-        return self.settings.due(clock, asked) if self.has_patience else None
 
     def arm_of(self, parameter: str, name: object) -> int:
         """Return the number of an arm that can be drawn. Raise an error if there is none of this name."""
@@ -405,11 +396,21 @@ class ArmSums:
         self.told += part.told
         self.losses = exact_sum([*self.losses, *part.losses])
         missing = part.rounds - part.told
-        if missing and block.stand_in is None:
-            self.dropped += missing
-        elif missing and block.stand_in is not None:
-            self.stood_in = exact_sum([*self.stood_in, missing * block.stand_in])
+        if missing:
+            self._stand_in(missing, block.stand_in)
         self.last_used = block.began if self.last_used is None else max(self.last_used, block.began)
+
+    def hear(self, loss: float, stand_in: float | None) -> None:
+        """Count a late loss in place of what stood for it."""
+        self.told += 1
+        self.losses = exact_sum([*self.losses, loss])
+        self._stand_in(-1, stand_in)
+
+    def _stand_in(self, rounds: int, stand_in: float | None) -> None:
+        if stand_in is None:
+            self.dropped += rounds
+        else:
+            self.stood_in = exact_sum([*self.stood_in, rounds * stand_in])
 
 
 class Part(NamedTuple):
@@ -425,7 +426,7 @@ def parts_of(block: Block, handed: int, losses: Callable[[], Iterable[Loss]]) ->
     if not block.played:
         return {block.arm: Part(handed, block.told, block.losses)}
     by = players_of(block, handed)
-    lost = {loss.round: loss.loss for loss in losses() if not loss.late}
+    lost = {loss.round: loss.loss for loss in losses()}
     parts = {}
     for player in {arm for arm, _ in by}:
         rounds = [n for n in range(handed) if by[n][0] == player]

@@ -1,5 +1,14 @@
 """The environments: total and expected loss of an arm over any run of rounds, in closed form."""
 
+from holdfast.environments.changing import (
+    ChangingEnvironment,
+    CommonJumps,
+    MarkovChain,
+    OrnsteinUhlenbeck,
+    Outages,
+    RandomChanges,
+    Seasons,
+)
 from holdfast.environments.environment import Environment
 from holdfast.environments.phased import (
     Bernoulli,
@@ -23,6 +32,8 @@ __all__ = [
     "ENVIRONMENTS",
     "Bernoulli",
     "ChangingBest",
+    "ChangingEnvironment",
+    "CommonJumps",
     "ConstrainedBernoulli",
     "Corrupted",
     "Drifting",
@@ -31,10 +42,15 @@ __all__ = [
     "Found",
     "JumpingLevels",
     "LossTable",
+    "MarkovChain",
     "MultiScaleWalk",
+    "OrnsteinUhlenbeck",
+    "Outages",
     "PiecewiseConstant",
+    "RandomChanges",
     "Reversal",
     "Seasonal",
+    "Seasons",
     "UnseenTurn",
     "found_worlds",
     "make_environment",

@@ -106,6 +106,17 @@ class Environment(ABC):
     def excess(self, stop: int) -> Array:
         """Return the expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
 
+    def means_between(self, start: int, stop: int) -> Array:
+        """Return the expected losses of runs of rounds within which none changes: a row for each run of [start, stop).
+
+        By default a run is a round.
+        """
+        most = 10**7
+        if stop > most:
+            own = type(self).__name__
+            raise InvalidParameter("horizon", f"must be at most {most} for dynamic regret in {own}", stop)
+        return np.array([self.expected(t, t + 1) for t in range(start, stop)])
+
     def draw(self, arm: int, start: int, stop: int, stream: Stream) -> float:
         """Draw the total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup.
 

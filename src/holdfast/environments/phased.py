@@ -144,6 +144,12 @@ class Phased(Environment):
         """The arm with the least mean in the last phase; the first of equals."""
         return int(np.argmin(self.means[-1]))
 
+    def means_between(self, start: int, stop: int) -> Array:
+        """Return a row for each phase that [start, stop) meets."""
+        ends = np.append(self.starts[1:], float(LAST_ROUND))
+        rounds = np.clip(np.minimum(ends, stop) - np.maximum(self.starts, start), 0.0, None)
+        return np.asarray(self.means[rounds > 0.0] * rounds[rounds > 0.0, None])
+
     def _summed(self, per_round: Array, start: float, stop: float) -> Array:
         ends = np.append(self.starts[1:], float(LAST_ROUND))
         rounds = np.clip(np.minimum(ends, stop) - np.maximum(self.starts, start), 0.0, None)

@@ -6,6 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.checks import class_at, one_of
+from holdfast.environments.changing import (
+    CommonJumps,
+    MarkovChain,
+    OrnsteinUhlenbeck,
+    Outages,
+    RandomChanges,
+    Seasons,
+)
 from holdfast.environments.environment import Environment
 from holdfast.environments.phased import (
     Bernoulli,
@@ -40,6 +48,12 @@ ENVIRONMENTS: Mapping[str, type[Environment]] = {
         JumpingLevels,
         MultiScaleWalk,
         Found,
+        RandomChanges,
+        OrnsteinUhlenbeck,
+        Outages,
+        Seasons,
+        CommonJumps,
+        MarkovChain,
     )
 }
 

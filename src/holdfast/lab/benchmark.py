@@ -131,7 +131,7 @@ TRACKS: Mapping[str, Track] = {
         {
             **_by_name("adaptive", "tsallis-switch", "tsallis-inf", "exp3", "exp3-blocks", "base-geometric", "ucb1"),
             "ucb1-cooldown-100": {"policy": "ucb1", "cooldown": 100},
-            **_by_name("hold-forever"),
+            **_by_name("ewma", "fail-over", "threshold-cooldown", "hold-forever"),
         },
     ),
     "all": Track(

@@ -20,7 +20,7 @@ Sums are carried as two floats (about 32 digits), so that after ten million roun
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import CostTable, checked_costs, real_number, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.numerics.costs import CostTable, checked_costs
 from holdfast.numerics.sums import plus
 
 NO_LAYER = -1
@@ -157,6 +156,22 @@ class Programme:
                     self._enters, self._leaders[:n], self._switched[:n], layer, arm, arms[row, first : first + n]
                 )
         return arms
+
+
+def plan_costs(pieces: Iterable[NDArray[np.float64]], switching_cost: float) -> NDArray[np.float64]:
+    """Return the least cost of a plan after each piece of a table of losses; the first play costs λ too."""
+    enters, prices = np.zeros(1, dtype=np.int64), np.array([switching_cost])
+    high = np.zeros((0, 0))
+    low, leads = high, np.zeros(1, dtype=np.int64)
+    least: list[float] = []
+    for piece in pieces:
+        T, K = piece.shape
+        if not least:
+            high, low = np.full((1, K), float(switching_cost)), np.zeros((1, K))
+        leaders, switched = np.zeros((T, 1), dtype=np.int32), np.zeros((T, 1, K), dtype=np.uint8)
+        advance(np.ascontiguousarray(piece), enters, prices, high, low, leads, leaders, switched)
+        least.append(float(high[0, leads[0]]))
+    return np.array(least)
 
 
 # ---- a cost for each pair of arms ----

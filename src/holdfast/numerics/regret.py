@@ -34,6 +34,15 @@ expected loss of the arms played, for a table of losses what they really lost; `
 switches: the bill.
 """
 
+ON_REQUEST = {"dynamic": "dynamic regret"}
+"""Measures recorded where `simulate` is asked for them (`record`), by their column, with their names in words.
+
+`dynamic` is `total_cost` less what the cheapest plan of the means costs up to t. A plan names an arm for each round,
+knows the means of all rounds, and pays for its switches as a policy does.
+"""
+
+EVERY_MEASURE = MEASURES | ON_REQUEST
+
 
 @kernel
 def is_switch(previous: int, arm: int) -> bool:

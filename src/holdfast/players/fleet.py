@@ -42,7 +42,7 @@ SPILLED = 100
 """Value of `used` where those do not suffice; the losses are then kept separately."""
 
 DONE, BROKEN = -1, -2
-"""How a loop ends: all games done, or an invalid block from a kernel."""
+"""Return codes of a loop: all games are done, or a kernel gave an invalid block."""
 
 
 class Games(NamedTuple):

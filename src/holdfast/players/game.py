@@ -185,6 +185,11 @@ class Game:
         """Observe a block's total loss, in normalised units, over this many of its rounds."""
         self._observe(self._packed, self.numbers, self.vectors, self.K, block, total, rounds)
 
+    def correct(self, block: Array, was: float, now: float, rounds: float) -> bool:
+        """Put another total in place of one that was observed, and so many more rounds; return False if it cannot."""
+        state, named = self.state, self.block_layout.named(block, self.vectors[:0])
+        return self.policy.correct(self.params, state, named, was, now, rounds)
+
     def observe_all(self, losses: Array, low: float, unit: float, stale: float) -> int:
         """Observe the losses of all arms, in the user's units; `losses` is changed. Return 0, or an error code."""
         return int(

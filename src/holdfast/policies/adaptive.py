@@ -475,6 +475,17 @@ class AdaptiveTsallisSwitch(Policy):
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         return np.asarray(np.minimum(state.root, 1.0) ** 2)
 
+    def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
+        """Correct the estimate by the difference of the two steps; ledgers, V and the level stay as they are.
+
+        Of a step that was too long only what cannot have been cut off is taken back.
+        """
+        root, u, longest = block.root[0], block.u[0], params.longest_step_up * 0.5 * block.R[0] / block.root[0]
+        steps = [min((max(total, u) - block.m[0]) / root**2, longest) for total in (was, now)]
+        state.C[int(block.arm[0])] += steps[1] - steps[0]
+        state.moved[0], state.fresh[0] = 0.0, 0.0
+        return True
+
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
         """Keep the estimates. A new arm gets that of the best and the common level; a retired one is dropped."""
         new = {"C": min(state["C"]), "level": state["beta"], "W": 0.0, "root": 1e-100}

@@ -77,6 +77,14 @@ class Averaging(Policy):
         p[int(block.arm[0])] = 1.0
         return p
 
+    def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
+        """Correct the sums of the block's arm."""
+        arm = int(block.arm[0])
+        state.C[arm] += now - was
+        state.N[arm] += rounds
+        state.played[0] += rounds
+        return True
+
     def next_best(self, params: Array, state: Any, block: Any, out: Mask) -> int:
         """Return the other arm with the least mean loss; one without a known loss comes first."""
         means = np.where(state.N > 0.0, state.C / np.maximum(state.N, 1.0), UNTOLD)

@@ -98,6 +98,12 @@ class ExponentialWeights(Policy):
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         return np.asarray(state.w / state.w.sum())
 
+    def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
+        """Correct the estimate, a sum over blocks."""
+        state.C[int(block.arm[0])] += (now - was) * block.total[0] / block.weight[0]
+        state.least[0] = state.C.min()
+        return True
+
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
         """Keep the estimates. A new arm gets that of the best; a retired one is dropped."""
         after = rearranged(layout_of(Exp3State), state, kept, {"C": min(state["C"]), "w": 0.0})

@@ -464,7 +464,7 @@ ERROR_WEIGHT, MOST_PERSISTENCE, LEAST_SQUARE = 0.01, 0.98, 1e-12
 
 
 class ForecastMemory(NamedTuple):
-    """How wrong the last round's forecast was, and the share of such an error that persists to the next round."""
+    """The error of the last round's forecast, and the share of such an error that persists to the next round."""
 
     error: PerArm
     squares: Scalar

@@ -20,9 +20,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, whole, whole_number
+from holdfast.checks import LARGEST, CostTable, checked_costs, whole, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.numerics.costs import CostTable, checked_costs
 from holdfast.numerics.layout import (
     ArmIndex,
     Array,

@@ -147,6 +147,12 @@ class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
 
     carried_over = Policy.carried_over  # its switches are those between these arms
 
+    def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
+        same = block.phase[0] == state.phase[0] or block.paused[0] == 0.0
+        return bool(same and block.paused[0] == state.paused[0]) and super().correct(
+            params, state, block, was, now, rounds
+        )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set("budget", real_number("budget", self.budget, least=1 / LARGEST, most=LARGEST))

@@ -31,9 +31,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import address_of, check_fields, number_range, real_number, whole, whole_number
+from holdfast.checks import address_of, check_fields, checked_costs, number_range, real_number, whole, whole_number
 from holdfast.errors import NAMES, BadSavedState, HoldfastError, InvalidParameter, Set, Words
-from holdfast.numerics.costs import checked_costs
 from holdfast.numerics.layout import (
     ArmIndex,
     Array,
@@ -74,7 +73,7 @@ Kernel = Callable[..., Any]
 """A function for Numba. Its arguments are arrays on a CPU or a GPU, or plain NumPy's: no type says that."""
 
 Announcement = Literal["switching_cost", "loss_bound", "rule"]
-"""What a policy may need to be told at the start of each block."""
+"""An announcement that a policy may need at the start of each block."""
 
 BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
 """Leading fields of every policy's block; a probability of 0 means unknown."""
@@ -280,6 +279,20 @@ class Policy(ABC):
             True for each unavailable arm; at least one is available.
         """
         return int(np.where(out, -1.0, self.probabilities(params, state, block)).argmax())
+
+    def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
+        """Let the total `now` of a block stand where `was` was observed; return False if that cannot be undone.
+
+        Parameters
+        ----------
+        params, state, block
+            As in `probabilities`.
+        was, now
+            Totals, in normalised units.
+        rounds
+            How many more rounds the block has than were observed.
+        """
+        return False
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
         """Return the state with which this policy continues a game of one with other settings.

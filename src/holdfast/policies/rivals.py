@@ -100,6 +100,9 @@ class TsallisInTwoPhases(WithSwitchingCost, tsallis.Tsallis):
 
     carried_over = Policy.carried_over  # its switches are those between these arms
 
+    def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
+        return bool(block.phase[0] == state.phase[0]) and super().correct(params, state, block, was, now, rounds)
+
     def parameters(self) -> AmirParams:
         return AmirParams(self.lam, horizon=0.0)
 

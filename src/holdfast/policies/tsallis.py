@@ -317,6 +317,13 @@ class Tsallis(Policy):
         p = refine(state.w, float(state.step[0])) ** 2
         return np.asarray(p / p.sum())
 
+    def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
+        """Correct the estimate, a sum over blocks. The next solution starts as after a block observed late."""
+        state.C[int(block.arm[0])] += (now - was) * block.rho[0] / block.v[0] ** 2
+        state.s[0] += state.C.min() - state.least[0]
+        state.least[0], state.moved[0], state.fresh[0] = state.C.min(), 0.0, 0.0
+        return True
+
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
         """Keep the estimates. A new arm gets that of the best, and is as likely; a retired one is dropped.
 

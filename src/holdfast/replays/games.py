@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from holdfast._numba.compile import composed, kernel
 from holdfast._numba.lanes import as_lanes
+from holdfast.checks import CostTable
 from holdfast.data.csv import PLAIN, CsvFormat
 from holdfast.data.records import Trace, read_frame
 from holdfast.environments import LossTable
@@ -36,7 +37,6 @@ from holdfast.experts import (
     WorkFunction,
 )
 from holdfast.extras import pl
-from holdfast.numerics.costs import CostTable
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import started
 from holdfast.numerics.sums import compensated

@@ -501,7 +501,7 @@ def read_log(
 def _known_rounds(read: dict[str, Any], missing: float | None) -> dict[str, Any]:
     """Return the columns of rounds with a final loss and a drawn arm, with the loss that counted."""
     status, losses = read["status"], np.array(read["loss"], dtype=np.float64)
-    absent = (status == "missing") | (status == "late")
+    absent = status == "missing"
     if missing is not None:
         losses[absent] = real_number("missing", missing)
     unknown = np.flatnonzero(absent & np.isnan(losses))

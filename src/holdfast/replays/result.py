@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import holdfast
+from holdfast.checks import CostTable
 from holdfast.data.records import label_text
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
 from holdfast.files import claimed, write_whole
-from holdfast.numerics.costs import CostTable
 from holdfast.numerics.hindsight import Plan, switching_paid
 from holdfast.numerics.layout import Array
 from holdfast.replays.advice import Recommendation, Sentence, advice, joint_recommendation, recommendation

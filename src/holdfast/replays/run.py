@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.checks import number_range, one_of, real_number, whole_number
+from holdfast.checks import CostTable, checked_costs, number_range, one_of, real_number, whole_number
 from holdfast.data.csv import PLAIN, CsvFormat
 from holdfast.data.records import Fill, Missing, Records, Trace, read_frame, read_records
 from holdfast.environments import LossTable
@@ -20,7 +20,6 @@ from holdfast.environments.environment import UNIT_RANGE
 from holdfast.errors import InvalidParameter, parameter_named
 from holdfast.extras import need, pl
 from holdfast.files import claimed, reported
-from holdfast.numerics.costs import CostTable, checked_costs
 from holdfast.numerics.hindsight import LARGEST_LOSS, Plan, best_plan, hindsight
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import check_seed

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.extras import pl
-from holdfast.numerics.regret import MEASURES
+from holdfast.numerics.regret import EVERY_MEASURE
 from holdfast.numerics.statistics import student_quantile
 
 Scale = Literal["auto", "linear", "log"]
@@ -227,7 +227,7 @@ def _panels(frame: pl.DataFrame, measures: Sequence[str], scale: Scale, band: Ba
     policies = in_order([str(label) for label in frame["policy"].unique(maintain_order=True)])
     parts = {policy: table.filter(pl.col("policy") == policy) for policy in policies}
     return tuple(
-        Panel(MEASURES.get(name, name), tuple(_line(p, part, name, band) for p, part in parts.items()), scale)
+        Panel(EVERY_MEASURE.get(name, name), tuple(_line(p, part, name, band) for p, part in parts.items()), scale)
         for name in measures
     )
 

@@ -12,7 +12,7 @@ from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
 from holdfast.extras import need
 from holdfast.files import write_whole
-from holdfast.numerics.regret import MEASURES
+from holdfast.numerics.regret import EVERY_MEASURE
 from holdfast.report.charts import BANDS, DRAWN, LineChart, looks, result_chart
 from holdfast.report.drawing import KINDS, FigureSize, draw_chart, draw_panel, rendered, size_of, styled
 from holdfast.report.html import Column, Section, line_chart, page, table
@@ -28,9 +28,9 @@ def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str =
     """Return the chart of a result: a column of panels per measure, a row per combination of its grid."""
     named = [measures] if isinstance(measures, str) else list(measures)
     if not named:
-        raise InvalidParameter("measures", f"must be some of {', '.join(map(repr, MEASURES))}", measures)
+        raise InvalidParameter("measures", f"must be some of {', '.join(map(repr, result.measures))}", measures)
     for measure in named:
-        one_of("measures", measure, MEASURES)
+        one_of("measures", measure, result.measures)
     one_of("scale", scale, SCALES)
     one_of("band", band, BANDS)
     if result.frame.is_empty():
@@ -98,7 +98,7 @@ def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
 
 def _page(result: Result, chart: LineChart, title: str, band: str) -> str:
     head, *rows = rows_of(result.final())
-    columns = [Column(name, numeric=name in MEASURES.values()) for name in head]
+    columns = [Column(name, numeric=name in EVERY_MEASURE.values()) for name in head]
     lead = f"{counted(len(result.policies), 'policy', 'policies')}; lines are {BANDS[band]}."  # type: ignore[index]  # checked
     sections = [
         Section("Over the rounds", [line_chart(chart, "the measures of each policy over the rounds")], name="rounds"),

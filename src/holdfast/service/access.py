@@ -99,8 +99,8 @@ class TokenFile:
 
     def find(self, written: str) -> Token | None:
         """Return the token that a client presents, if valid."""
-        _, _, rest = written.partition("hf_")
-        id, _, secret = rest.partition("_")
+        kind, _, rest = written.partition("_")
+        id, _, secret = rest.partition("_") if kind == "hf" else ("", "", "")
         known = self._known
         if id not in known or time.monotonic() - self._looked > LOOK:  # a look each time would let other threads in
             known = self.known()
@@ -136,6 +136,12 @@ class TokenFile:
 
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _host_of(origin: str) -> str | None:
+    with contextlib.suppress(ValueError):
+        return urlsplit(origin).netloc
+    return None
 
 
 COOKIE = "holdfast_token"
@@ -210,14 +216,14 @@ class Access:
         if request.method in SAFE:
             return
         origin = headers.get("origin")
-        other = origin is not None and (not host or urlsplit(origin).netloc != host)
+        other = origin is not None and (not host or _host_of(origin) != host)
         if other or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             raise Refused(403, "requests that change something must come from this server's own pages or from no page")
 
     def _spend(self, who: str) -> None:
         """Count one request of a client limited to `rate` a second, with bursts as large."""
         now = time.monotonic()
-        left, then = self._spent.get(who, (self.rate, now))
+        left, then = self._spent.get(who, (max(self.rate, 1.0), now))
         left = min(left + (now - then) * self.rate, max(self.rate, 1.0))
         if left < 1.0:
             raise Refused(429, f"more than {self.rate:g} requests a second")

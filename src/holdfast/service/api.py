@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from holdfast.checks import one_of
 from holdfast.decisions import Router
 from holdfast.decisions.history import History, Totals, changes_of, totals_of
 from holdfast.decisions.models import Decision
-from holdfast.decisions.requests import Ask, Change, Observe
+from holdfast.decisions.requests import Ask, Change, Observe, Tell
 from holdfast.decisions.router import FIRST, open_decisions_of, why_block, why_conversation
 from holdfast.decisions.rules import View
 from holdfast.decisions.settings import Setup, checked_name, given_settings, written_patience, written_time
@@ -71,6 +71,12 @@ from holdfast.service.problems import Refused, problem_of
 if TYPE_CHECKING:
     from holdfast.service.app import Service
 
+T = TypeVar("T")
+
+MOST_ARMS = 1000
+"""Most arms of a game that a server begins or changes."""
+IN_ONE_TURN = 100
+"""Losses that are read or answered in one turn of the event loop."""
 PAGE = 100
 """Default number of games or blocks in one answer."""
 MOST_ON_PAGE = 1000
@@ -114,11 +120,21 @@ def scale_from(content: Any) -> Scale:
 def policy_from(body: NewGame, allow: Sequence[str]) -> Policy:
     """Return the policy described by a request: Holdfast's own, or one that the server allows."""
     given = {"arms": body.arms, "switching_cost": body.switching_cost, "units": body.units}
+    _check_count("arms", body.arms)
+    _check_count("n_arms", body.parameters.get("n_arms"))
     settings = {name: value for name, value in given.items() if value is not None}
     if isinstance(settings.get("units"), list):
         settings["units"] = tuple(settings["units"])
     parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in body.parameters.items()}
     return make_policy({**parameters, **settings, "policy": body.policy}, allow)
+
+
+def _check_count(parameter: str, arms: Any, before: int = 0) -> None:
+    """Refuse more arms than the pages of a server can show in time."""
+    count = len(arms) if isinstance(arms, (list, tuple)) else arms if isinstance(arms, int) else 0
+    if count + before > MOST_ARMS:
+        rule = f"must be at most {MOST_ARMS:,} arms at a server: `holdfast.open` with the store's URL has no limit"
+        raise InvalidParameter(parameter, rule, count + before)
 
 
 # ---- games
@@ -142,11 +158,9 @@ async def put_game(service: Service, request: Request, client: Token) -> Respons
 
     def begin() -> bool:
         checked_name("name", name)
-        new = service.games.store.find(name) is None
-        if new and client.role != "admin":
+        if client.role != "admin" and service.games.store.find(name) is None:
             raise Refused(403, "to begin a game needs the role 'admin'")
-        service.games.begin(name, policy, seed=body.seed, **options)
-        return new
+        return service.games.begin(name, policy, seed=body.seed, **options).executor.began
 
     new = await service.games.thread(begin)
     if new:
@@ -188,6 +202,7 @@ async def change_game(service: Service, client: Token, name: str, body: Changes)
 
     def change(router: Router) -> None:
         if not stands:
+            _check_count("add_arms", body.add_arms, len(router.executor.setup.names) if body.add_arms else 0)
             compared = {} if body.wanted is None else given_settings(**_settings(body.wanted))
             policy = None
             if body.wanted is not None and body.wanted.policy is not None:
@@ -268,14 +283,27 @@ async def open_decisions(service: Service, request: Request, client: Token) -> R
 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
     async def tell(game: Game) -> list[Any]:
-        request, _ = game.router.telling([(id, _by_arm(game.router, value, "losses")) for id, value in pairs])
-        return await game.make(request) if request.places else list(request.reports)
+        reports: list[Any] = []
+        places: list[tuple[int, int]] = []
+        async for some in in_turns(pairs):
+            part, _ = game.router.telling([(id, _by_arm(game.router, value, "losses")) for id, value in some])
+            reports += part.reports
+            places += part.places
+        return await game.make(Tell(reports, places)) if places else reports
 
     found: list[Any] = await service.games.with_game(name, tell)
-    for one in found:
-        if isinstance(one, InvalidParameter):
-            service.refused_loss(name, one)
+    wrong = [one for one in found if isinstance(one, InvalidParameter)]
+    if wrong:
+        service.refused_losses(name, len(wrong), wrong[-1])
     return found
+
+
+async def in_turns(values: Sequence[T]) -> AsyncIterator[Sequence[T]]:
+    """Yield many values a few at a time, with turns of the event loop for other requests in between."""
+    for first in range(0, len(values), IN_ONE_TURN):
+        if first:
+            await asyncio.sleep(0)
+        yield values[first : first + IN_ONE_TURN]
 
 
 @operation("PUT", "/v1/games/{name}/decisions/{id}/loss", "decide", body=LossIn, gives=ReceiptView)
@@ -293,8 +321,8 @@ async def put_loss(service: Service, request: Request, client: Token) -> Respons
 async def post_losses(service: Service, request: Request, client: Token) -> Response:
     """Report several losses, each judged by itself."""
     name, body = request.path_params["name"], await body_of(service, request, Losses)
-    verdicts = await _tell(service, name, [(one.pop("id", None), _outcome(one)) for one in body.losses])
-    return answer(Verdicts([_verdict(one) for one in verdicts]))
+    found = await _tell(service, name, [(one.pop("id", None), _outcome(one)) for one in body.losses])
+    return answer(Verdicts([_verdict(one) async for some in in_turns(found) for one in some]))
 
 
 def _outcome(given: dict[str, Any]) -> Any:
@@ -305,7 +333,7 @@ def _outcome(given: dict[str, Any]) -> Any:
 def _verdict(found: Any) -> Verdict:
     if isinstance(found, HoldfastError):
         return Verdict(found.status, problem=problem_of(found))
-    return Verdict(200, new=found.new)
+    return Verdict(200, new=found.new, late=found.late)
 
 
 def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
@@ -321,7 +349,7 @@ def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
     "POST", "/v1/games/{name}/observations", "decide", body=ObserveBody, gives=Status, headers=("Idempotency-Key",)
 )
 async def observe(service: Service, request: Request, client: Token) -> Response:
-    """What all arms lost in a round without a decision."""
+    """Report the losses of all arms in a round without a decision."""
     name = request.path_params["name"]
     given = msgspec.structs.asdict(await body_of(service, request, ObserveBody))
     given["request"] = idempotency_key(request) or given["request"]
@@ -377,7 +405,7 @@ async def get_summary(service: Service, request: Request, client: Token) -> Resp
 
 @operation("GET", "/v1/games/{name}/compare", "read", gives=Comparison, query=(("confidence", "number", False),))
 async def compare(service: Service, request: Request, client: Token) -> Response:
-    """What the policy saves next to the rule held back."""
+    """Compare the policy with the rule held back: its savings."""
     text, name = request.query_params.get("confidence", "0.95"), request.path_params["name"]
     try:
         confidence: Any = float(text)
@@ -449,7 +477,7 @@ def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
 
 @operation("GET", "/v1/games/{name}/events", "read", gives="text/event-stream")
 async def events(service: Service, request: Request, client: Token) -> Response:
-    """Where a game stands, whenever that changes."""
+    """Stream the state of a game whenever it changes."""
     name = request.path_params["name"]
     first = await service.standing(name)
 
@@ -476,7 +504,7 @@ async def events(service: Service, request: Request, client: Token) -> Response:
 
 @operation("GET", "/v1/games/{name}/replay", "read", gives=dict[str, Any], query=(("switching_cost", "number", True),))
 async def replay(service: Service, request: Request, client: Token) -> Response:
-    """What holding each arm would have cost at another λ, estimated from the log."""
+    """Estimate from the log the cost of holding each arm at another λ."""
     text = request.query_params.get("switching_cost")
     try:
         cost = float(text or "")
@@ -504,13 +532,13 @@ async def replayed(service: Service, name: str, switching_cost: float) -> dict[s
 
 @operation("GET", "/healthz", None, gives=Status)
 async def healthz(service: Service, request: Request, client: Token) -> Response:
-    """Whether the server answers."""
+    """Say that the server answers."""
     return answer(Status("ok"))
 
 
 @operation("GET", "/readyz", None, gives=Status)
 async def readyz(service: Service, request: Request, client: Token) -> Response:
-    """Whether the store can be written."""
+    """Say whether the store can be written."""
     if service.stopping:
         raise Refused(503, "the server is stopping")
     await service.games.check_writing()

@@ -32,6 +32,7 @@ from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.service import pages, views
 from holdfast.service.access import Access, Token, TokenFile
 from holdfast.service.api import OPERATIONS
+from holdfast.service.connections import SCOPE
 from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
@@ -165,13 +166,13 @@ class Service:
         course = self._courses.setdefault(setup.game.uid, Course())
         return views.dashboard(course, transaction, setup, now)
 
-    def refused_loss(self, name: str, error: HoldfastError) -> None:
-        """Remember a refused loss, for operators to see."""
+    def refused_losses(self, name: str, n: int, last: HoldfastError) -> None:
+        """Remember refused losses, for operators to see."""
         at, count, _ = self._refused.get(name, (0.0, 0, ""))
         now = time.monotonic()
         if len(self._refused) > 1000:
             self._refused.clear()
-        self._refused[name] = now, count + 1 if now - at < REFUSED_FOR else 1, words_of(error)
+        self._refused[name] = now, count + n if now - at < REFUSED_FOR else n, words_of(last)
 
     def _with_refused(self, line: GameLine) -> GameLine:
         at, count, why = self._refused.get(line.name, (-REFUSED_FOR, 0, ""))
@@ -199,7 +200,7 @@ class Service:
 
     def audit(self, client: Token, what: str, game: str, reason: str | None = None) -> None:
         """Record who changed what."""
-        AUDIT.info(json.dumps({"at": time.time(), "token": client.id, "did": what, "game": game, "reason": reason}))
+        AUDIT.info(json.dumps({"token": client.id, "did": what, "game": game, "reason": reason}))
 
 
 class Door:
@@ -214,6 +215,8 @@ class Door:
         try:
             scope["path_params"] = {part: _decoded(text) for part, text in request.path_params.items()}
             client = service.access.admit(request, operation.role, request.path_params.get("name"))
+            if operation.role is not None and (connection := scope.get(SCOPE)) is not None:
+                connection.gate.admit(connection)
             response = await operation.handler(service, request, client)
         except HoldfastError as error:
             if error.status >= 500:

@@ -35,6 +35,11 @@ def serve(
     tokens: Annotated[Path | None, typer.Option(help="A file that `holdfast token make` wrote.")] = None,
     rate: Annotated[float, typer.Option(help="Requests a second of one token; 0: no limit.")] = 0.0,
     connections: Annotated[int, typer.Option(help="Open connections of one process.")] = 1000,
+    connections_each: Annotated[int, typer.Option(help="Of them, those of one address.")] = 250,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar=LIST, help="Proxies whose X-Forwarded-For and -Proto count: addresses or networks."),
+    ] = None,
     body: Annotated[int, typer.Option(help="Bytes of a request's body.")] = 1 << 20,
     certificate: Annotated[Path | None, typer.Option(help="For TLS: a file with the certificate chain.")] = None,
     key: Annotated[Path | None, typer.Option(help="For TLS: a file with the private key.")] = None,
@@ -48,6 +53,7 @@ def serve(
     try:
         from holdfast.service.access import TokenFile
         from holdfast.service.app import Limits
+        from holdfast.service.connections import checked_proxy
         from holdfast.service.server import serve as serve_store
     except ModuleNotFoundError as error:
         raise MissingExtra(f"serving needs {error.name}: pip install 'holdfast[serve]'") from None
@@ -63,6 +69,8 @@ def serve(
         port=whole_number("port", port, least=0, most=65535),
         workers=whole_number("workers", workers, least=1, most=64),
         connections=whole_number("connections", connections, least=1),
+        connections_each=whole_number("connections_each", connections_each, least=1),
+        proxies=[checked_proxy(one) for one in names(proxy)],
         certificate=certificate,
         key=key,
         tokens=None if tokens is None else TokenFile(tokens),

@@ -56,7 +56,7 @@ AskBody, ObserveBody = body_of_request(Ask), body_of_request(Observe)
 
 
 class GameSettings(Struct, forbid_unknown_fields=True):
-    """How a game waits for losses, and what of it is left to others."""
+    """Settings of a game: how it waits for losses, and the share that is left to another rule."""
 
     patience: Patience = None
     missing: Missing = None
@@ -79,7 +79,7 @@ class NewGame(GameSettings, kw_only=True):
 
 
 class Wanted(NewGame, kw_only=True):
-    """What a game must be; the policy may be left out."""
+    """A game to open or begin; the policy may be left out."""
 
     policy: Text = None
 
@@ -197,7 +197,7 @@ class DecisionList(Struct):
 
 
 LossIn = dict[str, Any]
-"""What a decision lost: `LOSS_SCHEMA` says how."""
+"""The loss of a decision, in one of the forms of `LOSS_SCHEMA`."""
 
 LOSS_SCHEMA = {
     "type": "object",
@@ -206,7 +206,9 @@ LOSS_SCHEMA = {
         "loss": {"type": "number"},
         "losses": {"type": ["object", "array"]},
         "reward": {"type": "number"},
+        "failed": {"type": "boolean", "description": "The highest loss there is."},
         "error": {"type": "boolean"},
+        "in_time": {"type": "boolean", "description": "Refuse it where its block was settled without it."},
     },
     "additionalProperties": {"type": "number"},
 }
@@ -224,23 +226,25 @@ LossOf = Annotated[
 
 
 class Losses(Struct, forbid_unknown_fields=True):
-    """What several decisions lost."""
+    """The losses of several decisions."""
 
     losses: Annotated[list[LossOf], Meta(max_length=MOST_LOSSES)]
 
 
 class ReceiptView(Struct):
-    """A loss that is recorded; `new` is false when it had been reported before."""
+    """A loss that is recorded; `new` is false when it changed nothing, `late` true after its block was settled."""
 
     id: str
     new: bool
+    late: bool
 
 
 class Verdict(Struct, omit_defaults=True):
-    """What became of one loss: 200 and `new`, or another status and the problem."""
+    """The answer for one loss: 200, `new` and `late`, or another status and the problem."""
 
     status: int
     new: bool | UnsetType = UNSET
+    late: bool | UnsetType = UNSET
     problem: dict[str, Any] | UnsetType = UNSET
 
 
@@ -310,7 +314,7 @@ class ChangeList(Struct):
 
 
 class Comparison(Struct):
-    """What the policy saves next to the rule held back; null where that is not known yet."""
+    """Savings of the policy, compared with the rule held back; null where not known yet."""
 
     units: int
     held_back: int
@@ -327,7 +331,7 @@ class Comparison(Struct):
 
 
 class Ended(Struct):
-    """Whether there was such a conversation."""
+    """Answer of an `end`: true if there was such a conversation."""
 
     ended: bool
 
@@ -345,7 +349,7 @@ class Status(Struct):
 
 
 class Problem(Struct):
-    """What went wrong (RFC 9457), with the library's error."""
+    """A problem (RFC 9457), with the library's error."""
 
     type: str
     title: str

@@ -258,7 +258,7 @@ async def show_comparison(service: Service, request: Request, client: Token) -> 
 
 
 async def show_login(service: Service, request: Request, client: Token) -> Response:
-    """Where a token is asked for."""
+    """Show the page that asks for a token."""
     return _login(service.root)
 
 

@@ -10,8 +10,7 @@ import msgspec
 from starlette.responses import Response
 
 from holdfast import errors
-from holdfast.decisions.errors_json import error_to_json
-from holdfast.errors import Advice, Call, Changes, Form, HoldfastError, Set
+from holdfast.errors import Advice, Call, Changes, Form, HoldfastError, Set, error_to_json
 
 CALLS = {
     "ask": "POST …/decisions",

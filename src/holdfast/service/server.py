@@ -14,7 +14,8 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,16 @@ from uvicorn.supervisors import Multiprocess
 
 from holdfast.decisions.stores import store_at
 from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.logs import Sparse
 from holdfast.service.access import TokenFile
 from holdfast.service.app import AUDIT, LOG, make_app
+from holdfast.service.connections import Connection, Gate
 from holdfast.service.metrics import FOLDER
 
 GRACE = 15
 """Seconds for answers in flight when the server stops."""
+OTHER_FILES = 200
+"""Files that a process has open besides its connections, at most."""
 BACKLOG = 2048
 """Connections waiting to be accepted."""
 SWITCH_INTERVAL = 0.0005
@@ -39,12 +44,13 @@ SWITCH_INTERVAL = 0.0005
 
 
 class OneLine(logging.Formatter):
-    """Formats each record as one line of JSON; audit records are that already."""
+    """Formats each record as one line of JSON; audit records are that but for the time."""
 
     def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         if record.name == AUDIT.name:
-            return record.getMessage()
-        content = {"at": record.created, "level": record.levelname, "message": record.getMessage().strip()}
+            return json.dumps({"at": at, **json.loads(record.getMessage())})
+        content = {"at": at, "level": record.levelname, "message": record.getMessage().strip()}
         if record.exc_info:
             content["trace"] = self.formatException(record.exc_info)
         return json.dumps(content)
@@ -54,6 +60,7 @@ def log_lines() -> None:
     """Log to standard error, one line per record."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(OneLine())
+    handler.addFilter(Sparse())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
@@ -106,6 +113,8 @@ def serve(
     port: int = 8080,
     workers: int = 1,
     connections: int = 1000,
+    connections_each: int = 250,
+    proxies: Sequence[str] = (),
     certificate: Path | None = None,
     key: Path | None = None,
     tokens: TokenFile | None = None,
@@ -125,14 +134,16 @@ def serve(
     with contextlib.closing(store_at(url)) as store:
         store.check_writing()  # where it cannot be used, that is said in one line
     log_lines()
+    _allow_files(connections + OTHER_FILES)
     config = uvicorn.Config(
         partial(application, url, tokens=tokens, **options),  # a factory that can be pickled
         factory=True,
-        http="httptools",
+        http=partial(Connection, gate=Gate(connections, connections_each, proxies)),  # type: ignore[arg-type]
         ws="none",
         lifespan="on",
         workers=workers,
-        limit_concurrency=connections,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
         access_log=False,
@@ -157,6 +168,17 @@ def serve(
         os.environ[FOLDER] = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-metrics-"))
         stack.callback(os.environ.pop, FOLDER)
         Workers(config, [listening], ready).run()
+
+
+def _allow_files(wanted: int) -> None:
+    """Raise the number of files that a process may have open, connections among them, as far as it is allowed."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        if soft != resource.RLIM_INFINITY and soft < most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _is_loopback(host: str) -> bool:

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.checks import LARGEST, check_fields, real, real_number
+from holdfast.checks import LARGEST, CostTable, check_fields, checked_costs, real, real_number
 from holdfast.errors import InvalidParameter
-from holdfast.numerics.costs import CostTable, checked_costs
 from holdfast.numerics.layout import Array
 
 SwitchingCost = float | Sequence[float] | Sequence[Sequence[float]] | Callable[[int], float]

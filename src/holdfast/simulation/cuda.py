@@ -21,13 +21,16 @@ from holdfast.simulation.backends import Backend
 from holdfast.simulation.game import (
     COSTS_EXHAUSTED,
     TALLY,
+    Moves,
     Record,
     Rules,
     Scratch,
     compose_play,
     vector_rows,
+    world_numbers,
+    world_rows,
 )
-from holdfast.simulation.tasks import Played, Task, check_played
+from holdfast.simulation.tasks import Played, Task, check_played, empty_record
 
 if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports a name that NumPy 2.5 has dropped
     setattr(np, "row_stack", np.vstack)  # noqa: B010
@@ -60,8 +63,9 @@ def require_device() -> None:
 
 
 @cache
-def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int) -> Any:
+def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int, world: Moves | None) -> Any:
     """Return the GPU kernel of one game, number of arms and rows of vectors."""
+    n_world, n_rows = world_numbers(world), world_rows(world, n_arms)
     n_numbers, n_block, n_tally = policy.state_layout.n_numbers, policy.block_layout.n_numbers, TALLY.n_numbers
 
     @cuda.jit  # type: ignore[untyped-decorator]  # Numba has no types
@@ -71,16 +75,21 @@ def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int) -
             scratch = Scratch(
                 cuda.local.array((STATE_SIZE, 1), np.uint64),
                 cuda.local.array((STATE_SIZE, 1), np.uint64),
+                cuda.local.array((STATE_SIZE, 1), np.uint64),
                 cuda.local.array((n_numbers, 1), np.float64),
                 cuda.local.array((n_vectors, 1), np.float64),
                 cuda.local.array((n_block, 1), np.float64),
                 cuda.local.array((n_tally, 1), np.float64),
+                cuda.local.array((n_world, 1), np.float64),
+                cuda.local.array((n_rows, 1), np.float64),
             )
             own = Record(
                 record.excess[row : row + 1],
                 record.switches[row : row + 1],
                 record.paid[row : row + 1],
                 record.arms[row : row + 1],
+                record.means[row : row + 1],
+                record.plans[row : row + 1],
             )
             blocks[row] = play(rules, first + row, scratch, n_arms, stop, own)
 
@@ -99,11 +108,10 @@ def run_on_gpu(task: Task) -> Played:
     if task.policy.n_arms > MOST_ARMS:
         raise InvalidParameter("n_arms", f"must be at most {MOST_ARMS} on a GPU", task.policy.n_arms)
     n_vectors = max(1, vector_rows(task.policy))  # CUDA has no empty arrays
-    launch = compose_launch(compose_play(task.parts()), task.policy.kernels, task.policy.n_arms, n_vectors)
+    parts = task.parts()
+    launch = compose_launch(compose_play(parts), task.policy.kernels, task.policy.n_arms, n_vectors, parts.world)
     grid = -(-task.count // THREADS_PER_BLOCK)
-    shape = (task.count, len(task.checkpoints))
-    excess, switches, paid = (cuda.device_array(shape, kind) for kind in (np.float64, np.int64, np.float64))
-    record = Record(excess, switches, paid, arms=cuda.device_array((task.count, 0), np.int32))
+    record = Record(*map(cuda.to_device, empty_record(task, task.count)))
     blocks = cuda.device_array(task.count, np.int64)
     stop = cuda.to_device(np.zeros(1, dtype=np.uint8))
     costs = task.costs.table()
@@ -114,8 +122,8 @@ def run_on_gpu(task: Task) -> Played:
         played = blocks.copy_to_host()
         check_played(task, int(played.min()))
         if played.min() != COSTS_EXHAUSTED:
-            excess, switches, paid, arms = (column.copy_to_host() for column in record)
-            return Played(task, excess, switches, paid, arms, int(played.sum()))
+            columns = {name: column.copy_to_host() for name, column in record._asdict().items()}
+            return Played(task, **columns, blocks=int(played.sum()))
         costs = task.costs.longer(costs)
 
 
@@ -139,7 +147,7 @@ class Cuda(Backend):
         """Play `tasks` in launches of a million replications at most."""
         require_device()
         for task in tasks:
-            row_bytes = 24 * len(task.checkpoints) + 8
+            row_bytes = sum(column.nbytes for column in empty_record(task, 1)) + 8
             size = max(1, min(MOST_REPLICATIONS_AT_ONCE, BYTES_AT_ONCE // row_bytes))
             for begin in range(0, task.count, size):
                 done(run_on_gpu(replace(task, first=task.first + begin, count=min(size, task.count - begin))))

@@ -48,17 +48,25 @@ class Rules(NamedTuple):
     checkpoints: Any
     policy_key: Any
     environment_key: Any
+    path_key: Any
+    plan_cost: float
+    """λ of the best plan, or −1 if it is not wanted."""
 
 
 class Scratch(NamedTuple):
-    """Memory of the games in progress, one column each: two streams, the policy's state, the block, the tally."""
+    """Memory of the games in progress, one column each: streams, the policy's state, the block, the tally, the world's
+    state.
+    """
 
     policy_streams: Any
     environment_streams: Any
+    path_streams: Any
     numbers: Any
     vectors: Any
     block: Any
     tally: Any
+    world_numbers: Any
+    world_vectors: Any
 
 
 class Record(NamedTuple):
@@ -69,14 +77,30 @@ class Record(NamedTuple):
     paid: Any
     arms: Any
     """Arm of each round; no columns if not wanted."""
+    means: Any
+    """At each checkpoint, of each of the world's arms: the sum of its means; of a world with a path of its own."""
+    plans: Any
+    """The cost of the best plan, there too."""
+
+
+class Moves(NamedTuple):
+    """The kernels and the state of a world that draws its path in each game."""
+
+    move: Kernel
+    react: Kernel | None
+    state: type
+    noise: bool
 
 
 class Parts(NamedTuple):
     """The kernels a game is composed of."""
 
     policy: Kernels
-    total: Kernel
-    gap: Kernel
+    total: Any
+    gap: Any
+    """None where there is a `world`."""
+    world: Moves | None = None
+    """In place of `total` and `gap`: the kernels of a world that draws its path in each game."""
     ahead: Kernel | None = None
     """Kernel for what is known of a round beforehand."""
     with_arms: bool = False
@@ -189,6 +213,123 @@ def nothing_ahead(tables: Any, state: Any, t: float, shift: float) -> None:
     """Do nothing: no round is known beforehand."""
 
 
+# Worlds that draw their path anew in each game, round by round, from a stream of their own.
+#
+# Every policy meets the same path. A world's vectors are those of its state, then for each arm the sum of its means,
+# the cost of the best plan that ends on it, and what it lost in the block.
+
+
+@kernel
+def begin_worlds(rules: Any, first: int, scratch: Any) -> None:
+    """Put the path's stream at its start and the state at zero; a plan pays for its first arm too."""
+    for g in range(scratch.world_numbers.shape[1]):
+        start_stream(rules.path_key, first + g, scratch.path_streams[:, g])
+        for i in range(scratch.world_numbers.shape[0]):
+            scratch.world_numbers[i, g] = 0.0
+        for i in range(scratch.world_vectors.shape[0]):
+            scratch.world_vectors[i, g] = 0.0
+
+
+@kernel
+def plan_on(values: Any, means: Any, price: float, t: float) -> None:
+    """Let the best plan that ends on each arm play round t, which costs `means`."""
+    if t == 0.0:
+        for i in range(values.shape[0]):
+            values[i, 0] = price
+    least = values[0, 0]
+    for i in range(1, values.shape[0]):
+        least = min(least, values[i, 0])
+    for i in range(values.shape[0]):
+        values[i, 0] = min(values[i, 0], least + price) + means[i, 0]
+
+
+@kernel
+def lost(streams: Any, mean: float, noise: bool) -> float:
+    """Return the loss of a round: 0 or 1, or its mean."""
+    if not noise:
+        return mean
+    return 1.0 if next_uniform(streams, 0) < mean else 0.0
+
+
+@composed
+def compose_rounds(parts: Parts) -> Kernel:
+    """Return the rounds of one block in a world that moves."""
+    if parts.world is None:
+        return nothing_moves
+    move, react, noise = parts.world.move, parts.world.react or nothing_reacts, parts.world.noise
+    every_arm, own = parts.policy.full_information, layout_of(parts.world.state).n_vectors
+
+    @kernel
+    def rounds(
+        rules: Any, scratch: Any, world: Any, tally: Any, start: float, stop: float, mark: int, record: Any
+    ) -> int:
+        """Play the rounds from `start` to `stop`, and write what was lost; return the next checkpoint, or NO_LOSS."""
+        K, place, price = world.mean.shape[0], int(tally.place[0]), rules.plan_cost
+        sums = scratch.world_vectors[own * K : (own + 1) * K]
+        values = scratch.world_vectors[(own + 1) * K : (own + 2) * K]
+        losses = scratch.world_vectors[(own + 2) * K :]
+        for i in range(K):
+            losses[i, 0] = 0.0
+        t = start
+        while t < stop:
+            move(rules.tables, world, t, scratch.path_streams)
+            for i in range(K):
+                if not 0.0 <= world.mean[i, 0] <= 1.0:
+                    return NO_LOSS
+                sums[i, 0] += world.mean[i, 0]
+            if price >= 0.0:
+                plan_on(values, world.mean, price, t)
+            tally.excess[0] += world.mean[place, 0]
+            if stop < rules.horizon:
+                if every_arm:
+                    for i in range(K):
+                        at = i + int(tally.shift[0])
+                        at = at - K if at >= K else at
+                        losses[i, 0] += lost(scratch.environment_streams, world.mean[at, 0], noise)
+                else:
+                    losses[0, 0] += lost(scratch.environment_streams, world.mean[place, 0], noise)
+            t += 1.0
+            if mark < rules.checkpoints.shape[0] and rules.checkpoints[mark] == t:
+                record.excess[0, mark] = tally.excess[0]
+                record.switches[0, mark] = int(tally.switches[0])
+                record.paid[0, mark] = tally.paid[0]
+                for i in range(K):
+                    record.means[0, mark, i] = sums[i, 0]
+                if price >= 0.0:
+                    least = values[0, 0]
+                    for i in range(1, K):
+                        least = min(least, values[i, 0])
+                    record.plans[0, mark] = least
+                mark += 1
+        react(rules.tables, world, place, start, stop)
+        return mark
+
+    return rounds
+
+
+@kernel
+def nothing_moves(
+    rules: Any, scratch: Any, world: Any, tally: Any, start: float, stop: float, mark: int, record: Any
+) -> int:
+    """Play nothing: the world has no path of its own."""
+    return mark
+
+
+@kernel
+def nothing_reacts(tables: Any, state: Any, arm: int, start: float, stop: float) -> None:
+    """Take no notice of what was played."""
+
+
+def world_numbers(world: Moves | None) -> int:
+    """Return the single numbers that a world keeps of a game, at least one: no array is empty."""
+    return 1 if world is None else max(layout_of(world.state).n_numbers, 1)
+
+
+def world_rows(world: Moves | None, n_arms: int) -> int:
+    """Return the rows of vectors that a world needs in a game."""
+    return 1 if world is None else (layout_of(world.state).n_vectors + 3) * n_arms
+
+
 def vector_rows(policy: Policy) -> int:
     """Return the rows of vectors that a game needs: the policy's state, and the losses under full information."""
     return policy.state_layout.vector_rows(policy.n_arms) + (policy.n_arms if policy.full_information else 0)
@@ -200,6 +341,8 @@ def compose_play(parts: Parts) -> Kernel:
     choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.full_information else _hear_own(parts)
+    moves, every_arm, rounds_of = parts.world is not None, parts.policy.full_information, compose_rounds(parts)
+    view_world, observe = layout_of(Tally if parts.world is None else parts.world.state).view, parts.policy.observe
     view_params = parts.policy.params_layout.view
     view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view
 
@@ -216,6 +359,10 @@ def compose_play(parts: Parts) -> Kernel:
             tally.arm_before[g] = NO_ARM
             if rules.shuffled:
                 tally.shift[g] = float(int(next_uniform(scratch.environment_streams, g) * K))
+        if moves:
+            begin_worlds(rules, first, scratch)
+            world = view_world(params, scratch.world_numbers, scratch.world_vectors, K)
+            losses = scratch.world_vectors[scratch.world_vectors.shape[0] - K :]
         horizon, tables, costs, checkpoints = rules.horizon, rules.tables, rules.costs, rules.checkpoints
         marks, mark = checkpoints.shape[0], 0
         n_costs, n, t = costs.shape[0], 0, 0.0
@@ -250,6 +397,17 @@ def compose_play(parts: Parts) -> Kernel:
             end = min(t + rounds, horizon)
             if with_arms:
                 record_arms(record.arms, block.arm, t, end)
+            if moves:
+                mark = rounds_of(rules, scratch, world, tally, t, end, mark, record)
+                if mark < 0:
+                    return NO_LOSS
+                if end < horizon:
+                    if every_arm:
+                        observe(params, state, block, losses, end - t)
+                    else:
+                        observe(params, state, block, losses[0], end - t)
+                t = end
+                continue
             while mark < marks and checkpoints[mark] <= end:
                 gap(tables, tally.place, t, checkpoints[mark], tally.block_excess)
                 for g in range(record.excess.shape[0]):
@@ -274,10 +432,10 @@ def compose_games(parts: Parts, width: int) -> Kernel:
     """Return the games of a run of replications, `width` at a time."""
     play = compose_play(parts)
     n_numbers, n_block = parts.policy.state_layout.n_numbers, parts.policy.block_layout.n_numbers
-    n_tally = TALLY.n_numbers
+    n_tally, n_world = TALLY.n_numbers, world_numbers(parts.world)
 
     @kernel
-    def games(rules: Any, first: int, vectors: Any, K: int, stop: Any, record: Any) -> int:
+    def games(rules: Any, first: int, vectors: Any, world: Any, K: int, stop: Any, record: Any) -> int:
         """Fill one row of `record` for each replication from `first` on; return the number of blocks.
 
         Where `width` does not divide the replications, the last games are played with some that are not recorded.
@@ -285,15 +443,25 @@ def compose_games(parts: Parts, width: int) -> Kernel:
         scratch = Scratch(
             local_words(STATE_SIZE, width),
             local_words(STATE_SIZE, width),
+            local_words(STATE_SIZE, width),
             local_lanes(n_numbers, width),
             as_lanes(vectors, width),
             local_lanes(n_block, width),
             local_lanes(n_tally, width),
+            local_lanes(n_world, width),
+            as_lanes(world, width),
         )
         blocks = 0
         for row in range(0, record.excess.shape[0], width):
             these = slice(row, row + width)
-            own = Record(record.excess[these], record.switches[these], record.paid[these], record.arms[these])
+            own = Record(
+                record.excess[these],
+                record.switches[these],
+                record.paid[these],
+                record.arms[these],
+                record.means[these],
+                record.plans[these],
+            )
             played: int = play(rules, first + row, scratch, K, stop, own)
             if played < 0:
                 return played

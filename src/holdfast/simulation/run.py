@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +18,13 @@ import numpy as np
 import holdfast
 from holdfast.checks import one_of, whole_number
 from holdfast.environments import Environment
+from holdfast.environments.changing import ChangingEnvironment
 from holdfast.environments.environment import LAST_ROUND, UNIT_RANGE
 from holdfast.errors import BackendLost, HoldfastError, InvalidParameter, nearest
+from holdfast.numerics.hindsight import plan_costs
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import check_seed
-from holdfast.numerics.regret import pseudo_regret, total_loss
+from holdfast.numerics.regret import ON_REQUEST, pseudo_regret, total_loss
 from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.results import Result, rows
 from holdfast.simulation.backends import Backend, find_backend
@@ -125,6 +128,7 @@ def simulate(
     first_replication: int = 0,
     seed: object = 0,
     checkpoints: Checkpoints | None = None,
+    record: Sequence[str] = (),
     backend: str | Backend | Executor = "threads",
     workers: int | None = None,
     scheduler: str | None = None,
@@ -156,6 +160,9 @@ def simulate(
         A whole number.
     checkpoints
         The rounds to record at: how many, ``"linear"``, ``"log"``, or the rounds. The horizon is always one of them.
+    record
+        Measures beside those of every result, which take time: ``("dynamic",)`` is dynamic regret, the cost above that
+        of the cheapest plan, which knows the means of all rounds and pays λ for each switch. For a constant λ.
     backend, workers, scheduler
         ``"threads"``, ``"dask"``, ``"cuda"``, a `Backend` or any `concurrent.futures.Executor`; the number of workers;
         the address of a Dask scheduler.
@@ -186,10 +193,15 @@ def simulate(
     _check_pairs(costs, environment, named)
     shares = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
     shares.table()  # a wrong function is found before anything is played
+    asked = checked_record(record)
+    if "dynamic" in asked and costs.constant is None:
+        rule = "must be one number to record the dynamic regret"
+        raise InvalidParameter("switching_cost", rule, costs.described())
     means = Means.of(environment, marks)  # and so are wrong means
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     tasks = [
-        Task(name, policy, environment, rounds, shares, marks, number, first, count) for name, policy in named.items()
+        Task(name, policy, environment, rounds, shares, marks, number, first, count, asked)
+        for name, policy in named.items()
     ]
     played: list[Played] = []
     stopped: BaseException | None = None
@@ -210,13 +222,14 @@ def simulate(
         "first_replication": first,
         "seed": number,
         "checkpoints": list(marks),
+        **({"record": list(asked)} if asked else {}),
         "backend": chosen.name,
         **({} if environment.arms is None else {"arms": list(environment.arms)}),
         "environment": environment.settings(),
         "policies": {name: _plain(policy.settings()) for name, policy in named.items()},
         "versions": _versions(),
     }
-    result = Result(_assembled(list(named), environment, means, costs, marks, played), provenance)
+    result = Result(_assembled(list(named), environment, means, costs, marks, asked, played), provenance)
     if stopped is None:
         return result
     provenance["interrupted"] = True
@@ -236,6 +249,15 @@ def checked_horizon(horizon: object, environment: Environment) -> int:
     if environment.rounds is not None and rounds > environment.rounds:
         raise InvalidParameter("horizon", f"must not exceed the {environment.rounds} rounds of the table", horizon)
     return rounds
+
+
+def checked_record(record: object) -> tuple[str, ...]:
+    """Return the measures to be recorded beside those of every result, in the order of the table."""
+    if isinstance(record, str) or not isinstance(record, Sequence):
+        raise InvalidParameter("record", f"must be a list of some of {', '.join(map(repr, ON_REQUEST))}", record)
+    for i, name in enumerate(record):
+        one_of(f"record[{i}]", name, ON_REQUEST)
+    return tuple(name for name in ON_REQUEST if name in record)
 
 
 def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
@@ -305,13 +327,18 @@ class Means(NamedTuple):
     """Expectations at each checkpoint that regret and losses are measured from."""
 
     excess: Array
-    """Excess of each arm over the reference."""
+    """Excess of each arm over the reference, or over 0, in each game, where the environment draws its path there."""
     least_loss: Array
     """Expected loss of the best arm."""
 
     @classmethod
-    def of(cls, environment: Environment, marks: Sequence[int]) -> Means:
-        """Compute them; raise unless a user-defined environment gives a finite number for each arm."""
+    def of(cls, environment: Environment, marks: Sequence[int]) -> Means | None:
+        """Compute them; raise unless a user-defined environment gives a finite number for each arm.
+
+        None if the environment draws its path in each game.
+        """
+        if isinstance(environment, ChangingEnvironment):
+            return None
 
         def checked(name: str, rows: list[Any]) -> Array:
             same = {np.shape(row) for row in rows} == {(environment.n_arms,)}
@@ -327,15 +354,21 @@ class Means(NamedTuple):
 def _assembled(
     labels: Sequence[str],
     environment: Environment,
-    means: Means,
+    known: Means | None,
     costs: Costs,
     marks: tuple[int, ...],
+    record: tuple[str, ...],
     played: Sequence[Played],
 ) -> Any:
     """Return the rows of finished pieces, by policy as given, then replication, then round."""
     ordered = sorted(played, key=lambda piece: (labels.index(piece.task.label), piece.task.first))
+    plans = None
+    if "dynamic" in record and known is not None and costs.constant is not None:
+        ends = pairwise((0, *marks))
+        plans = plan_costs((environment.means_between(*piece) for piece in ends), costs.constant)
 
     def measures(piece: Played) -> dict[str, Any]:
+        means = known or Means(piece.means, piece.means.min(axis=2))
         regret = pseudo_regret(piece.excess, means.excess)
         if not np.all(np.isfinite(regret)):
             rule = "must fill in finite numbers: look at gaps in its gap_kernel"
@@ -348,10 +381,11 @@ def _assembled(
             "regret_with_switching": regret + paid,
             "total_loss": loss,
             "total_cost": loss + paid,
+            "dynamic": loss + paid - (piece.plans if plans is None else plans) if "dynamic" in record else None,
         }
 
     pieces = [(piece.task.label, piece.task.first, len(piece.switches)) for piece in ordered]
-    return rows(marks, pieces, map(measures, ordered))
+    return rows(marks, pieces, map(measures, ordered), record)
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from holdfast._numba.lanes import aligned_zeros
 from holdfast.environments import Environment
+from holdfast.environments.changing import PATH, ChangingEnvironment
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import stream_key
@@ -22,11 +23,13 @@ from holdfast.simulation.game import (
     NO_LOSS,
     SIDE_BY_SIDE,
     STOPPED,
+    Moves,
     Parts,
     Record,
     Rules,
     compose_games,
     vector_rows,
+    world_rows,
 )
 
 WORTH_ALL_LANES = 10
@@ -49,10 +52,14 @@ class Task:
     seed: int
     first: int
     count: int
+    record: tuple[str, ...] = ()
+    """Measures to be recorded beside those of every result (`holdfast.numerics.regret.ON_REQUEST`)."""
 
     def parts(self) -> Parts:
         """Return the kernels the game is composed of."""
         kernels, world = self.policy.kernels, self.environment
+        if isinstance(world, ChangingEnvironment):
+            return Parts(kernels, None, None, Moves(world.move_kernel, world.react_kernel, world.state, world.noise))
         ahead = None
         if kernels.full_information:
             ahead = world.ahead_kernel if "forecast" in kernels.state_layout.names else world.shut_kernel
@@ -61,7 +68,8 @@ class Task:
     @property
     def width(self) -> int:
         """Number of replications best played side by side."""
-        return SIDE_BY_SIDE if self.policy.kernels.side_by_side and self.policy.n_arms <= MOST_ARMS_SIDE_BY_SIDE else 1
+        alone = self.policy.n_arms > MOST_ARMS_SIDE_BY_SIDE or isinstance(self.environment, ChangingEnvironment)
+        return SIDE_BY_SIDE if self.policy.kernels.side_by_side and not alone else 1
 
     def lanes(self) -> list[tuple[int, int]]:
         """Return (replications, lanes) of each part of the task. A few left over are played one by one."""
@@ -85,6 +93,8 @@ class Task:
             checkpoints=np.array(self.checkpoints, dtype=np.float64),
             policy_key=policy_key(self.seed, self.label),
             environment_key=stream_key(self.seed, "environment"),
+            path_key=stream_key(self.seed, PATH),
+            plan_cost=float(self.costs.constant or 0.0) if "dynamic" in self.record else -1.0,
         )
 
 
@@ -98,12 +108,15 @@ class Played:
     paid: Array
     arms: NDArray[np.int32]
     """Arm of each round, if asked for."""
+    means: Array
+    plans: Array
+    """Sums of all means, and costs of best plans, where the environment draws its path in each game."""
     blocks: int
 
 
 def run_task(task: Task, stop: NDArray[np.uint8] | None = None, *, with_arms: bool = False) -> Played | None:
     """Play a task on this thread; None when `stop` was set before its end."""
-    record = _empty_record(task, task.count, task.horizon if with_arms else 0)
+    record = empty_record(task, task.count, task.horizon if with_arms else 0)
     signal = np.zeros(1, dtype=np.uint8) if stop is None else stop
     costs = task.costs.table()
     done = blocks = 0
@@ -123,10 +136,12 @@ def check_played(task: Task, played: int) -> None:
     """Raise if a user-defined kernel ended the game."""
     if played == AGAINST_THE_RULES:
         raise broken_rules(task.label, task.policy.n_arms)
+    own = type(task.environment).__name__
+    if played == NO_LOSS and isinstance(task.environment, ChangingEnvironment):
+        raise HoldfastError(f"{own} must keep the means of all arms from 0 to 1: look at state.mean in its move_kernel")
     if played == NO_LOSS:
         raise HoldfastError(
-            f"{type(task.environment).__name__} must lose from 0 to 1 in each round, as a share of its units: "
-            "look at totals in its total_kernel"
+            f"{own} must lose from 0 to 1 in each round, as a share of its units: look at totals in its total_kernel"
         )
 
 
@@ -134,16 +149,20 @@ def warm_up(tasks: Iterable[Task]) -> None:
     """Compile, or load from disk, what `tasks` need, before threads request it all at once."""
     needed = {(task.parts(), width): task for task in tasks for _, width in task.lanes()}
     for (_, width), task in needed.items():
-        _play(task, width, 0, task.costs.table(), np.zeros(1, dtype=np.uint8), _empty_record(task, 0))
+        _play(task, width, 0, task.costs.table(), np.zeros(1, dtype=np.uint8), empty_record(task, 0))
 
 
-def _empty_record(task: Task, count: int, rounds: int = 0) -> Record:
-    shape, arms = (count, len(task.checkpoints)), np.zeros((count, rounds), dtype=np.int32)
-    return Record(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape), arms)
+def empty_record(task: Task, count: int, rounds: int = 0) -> Record:
+    """Return room for the results of `count` games, and for the arms of so many rounds."""
+    shape, moves = (count, len(task.checkpoints)), isinstance(task.environment, ChangingEnvironment)
+    means = np.zeros((*shape, task.policy.n_arms if moves else 0))
+    plans = np.zeros(shape if moves and "dynamic" in task.record else (count, 0))
+    arms = np.zeros((count, rounds), dtype=np.int32)
+    return Record(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape), arms, means, plans)
 
 
 def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uint8], record: Record) -> int:
     parts, K = task.parts()._replace(with_arms=record.arms.shape[1] > 0), task.policy.n_arms
-    vectors = aligned_zeros(vector_rows(task.policy) * width)
+    vectors, world = aligned_zeros(vector_rows(task.policy) * width), aligned_zeros(world_rows(parts.world, K) * width)
     games = compose_games(parts, width)
-    return int(games(task.rules(costs), first, vectors, K, stop, record))
+    return int(games(task.rules(costs), first, vectors, world, K, stop, record))

@@ -1,4 +1,4 @@
-"""What docs/adaptive.md asks of losses and of its free lines: each condition with a game that breaks without it."""
+"""The conditions of docs/adaptive.md on losses and free lines, each with a game that breaks without it."""
 
 import math
 
@@ -11,7 +11,7 @@ GAP = 0.1
 
 
 def regret_where_losses_react(rounds: int, seed: int) -> float:
-    """Of a game in which both arms lose more in the round after arm 0, the better by GAP, was played."""
+    """Return the regret where both arms lose more in the round after arm 0, the better by GAP, was played."""
     player = hf.AdaptiveTsallisSwitch(2, switching_cost=1.0).player(seed=seed)
     before, regret = 1, 0.0
     for _ in range(rounds):

@@ -41,7 +41,7 @@ def table_of(seed: int) -> list[list[float]]:
 
 
 def played(ours: list, theirs: list, seed: int, *, cost: Any, closing: bool) -> tuple[list, list]:
-    """Where each expert stood in each round, ours and its twin."""
+    """Return the arm of each expert in each round, ours and its twin's."""
     draw, losses = np.random.default_rng(seed + 1), losses_of(seed)
     price = (lambda a, b: cost) if isinstance(cost, float) else (lambda a, b: cost[a][b] if a >= 0 else 0.0)
     world = naive.World(K, price)

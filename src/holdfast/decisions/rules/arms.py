@@ -20,6 +20,8 @@ class HandOut(NamedTuple):
 
     clock: float
     request: str
+    content: str
+    """Digest of the call, if it has an idempotency key."""
     cost: float | None
     """Switching cost, if announced."""
     announced: float

@@ -5,11 +5,11 @@ from __future__ import annotations
 from holdfast.decisions.all_losses import look_ahead
 from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import PINNED, Block, Decision, HandedOut, Head
-from holdfast.decisions.requests import Ask
+from holdfast.decisions.requests import Ask, content_of
 from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
-from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, enter, is_open, settle_due
-from holdfast.errors import Call, HoldfastError, InvalidParameter, OutOfTurn, Words
+from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, enter, is_open, settle_due, wait_for
+from holdfast.errors import Call, HoldfastError, InvalidParameter, OtherRequest, OutOfTurn, Words
 from holdfast.numerics.sums import exact_sum
 from holdfast.players.losses import announced_value
 
@@ -17,9 +17,12 @@ from holdfast.players.losses import announced_value
 def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     """Hand out up to `n` decisions; fewer only where the policy waits for losses."""
     n, rule, key = request.n, request.rule, request.key
-    if (view.again or request.request is not None) and (before := asked_before(view, view.name)):
+    content = content_of(request)
+    if (view.again or content) and (before := asked_before(view, view.name, content)):
+        if isinstance(before, OtherRequest):
+            return before
         if len(before) < n and not view.setup.policy.waits_for_losses:
-            same = "must be made again with the same n and while all its decisions are remembered"
+            same = "must be made again while all its decisions are remembered"
             return InvalidParameter("request", f"{same}: of {n} there are {len(before)}", view.name)
         return before
     setup, head = view.setup, view.head
@@ -46,7 +49,7 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     if head.next_idle is not None:
         end_idle(view, clock)
     bound = None if bounds == setup.bounds else bounds[1]
-    call = HandOut(clock, view.name, request.switching_cost, value, bound, down, ruled, head.asked + n)
+    call = HandOut(clock, view.name, content, request.switching_cost, value, bound, down, ruled, head.asked + n)
     if request.forecast is not None and not setup.sees_all:
         left_out = f"must be left out: {setup.policy.label} does not see the losses of all arms"
         return InvalidParameter("forecast", left_out, request.forecast)
@@ -80,10 +83,12 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     return given
 
 
-def asked_before(view: View, request: str) -> list[Decision]:
-    """Return what a request got, if it was made before."""
-    found = view.reads.asked(request)
-    found += [(ask, view.block(ask.block)) for ask in view.events.asks if ask.request == request]
+def asked_before(view: View, request: str, content: str) -> list[Decision] | OtherRequest:
+    """Return what an ask of this name got, if it was made before."""
+    found = [(ask, block) for ask, block in view.reads.asked(request) if ask.rounds]
+    found += [(ask, view.block(ask.block)) for ask in view.events.asks if ask.request == request and ask.rounds]
+    if found and found[0][0].content != content:
+        return OtherRequest(request)
     decisions = view.setup.decisions
     return [d for ask, b in found for d in decisions(b, range(ask.first, ask.first + ask.rounds), ask.at)]
 
@@ -114,15 +119,12 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
         arm, probability = who_plays(view, block, block.arm if call.rule is None else call.rule, call.down)
         if call.down or arm != block.arm:
             view.change(block._replace(played=with_stretch(block.played, rounds, arm, probability)))
-    asked, next_due = head.asked + len(rounds), head.next_due
-    view.events.asks.append(HandedOut(number, rounds.start, len(rounds), call.clock, call.request))
-    if setup.has_patience and rounds.stop == head.rounds:
-        due = setup.settings.due(call.clock, call.asked)
-        view.change(view.block(number)._replace(due=due))
-        next_due = earliest(due, next_due)
-    if arm != head.last_arm:
-        head = _switched(view, arm, call.cost)
-    view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    asked = head.asked + len(rounds)
+    view.events.asks.append(HandedOut(number, rounds.start, len(rounds), call.clock, call.request, call.content))
+    if rounds.stop == head.rounds and not setup.settings.forever:
+        wait_for(view, view.block(number), call.clock, call.asked)
+    head = view.head if arm == head.last_arm else _switched(view, arm, call.cost)
+    view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock)
     name, id_of = setup.names[arm], setup.ids.id_of
     return [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
 
@@ -141,12 +143,10 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: HandOut) -> list[Decisi
     """Hand out rounds of the pinned arm as a block of their own. The policy's block continues afterwards."""
     head, setup = view.head, view.setup
     number, asked = head.block + 1, head.asked + n
-    due = setup.due(call.clock, asked)
-    block = Block(number, None, arm, n, 1.0, call.clock, call.bound, PINNED, "{}", head.asked, due=due)
-    view.blocks[number] = view.events.begun[number] = block
-    view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request))
-    if arm != head.last_arm:
-        head = _switched(view, arm, call.cost)
-    next_due = earliest(due, head.next_due)
-    view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    block = Block(number, None, arm, n, 1.0, call.clock, call.bound, PINNED, "{}", head.asked)
+    view.events.begun[number] = block
+    wait_for(view, block, call.clock, asked)
+    view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request, call.content))
+    head = view.head if arm == head.last_arm else _switched(view, arm, call.cost)
+    view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock)
     return setup.decisions(block, range(n), call.clock)

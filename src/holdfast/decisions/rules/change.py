@@ -14,7 +14,7 @@ from holdfast.decisions.codec import Arm, availability_text, changed_game, setup
 from holdfast.decisions.models import MOST_TIME, ChangeMade, Game, new_token
 from holdfast.decisions.requests import Change, SetAvailability
 from holdfast.decisions.rules.conversations import expire
-from holdfast.decisions.rules.report import View, earliest, settle
+from holdfast.decisions.rules.report import View, settle, wait_for
 from holdfast.decisions.settings import ArmSums, Settings, Setup, State
 from holdfast.errors import Form, HoldfastError, InvalidParameter, OtherSettings, Words
 from holdfast.players.game import Game as Learner
@@ -100,11 +100,11 @@ def change(view: View, wanted: Change) -> HoldfastError | None:
     for arm in before.active:
         if arm not in after.active:
             _retire(view, arm)
-    if settings.patience != before.settings.patience:
-        _restart_patience(view, settings)
     if policy != before.policy:
         _change_policy(view, after)
     view.with_setup(after)
+    if settings.patience != before.settings.patience:
+        _restart_patience(view)
     view.events.changes.append(ChangeMade(view.head.clock, "settings", _detail(before, after), wanted.reason))
     return None
 
@@ -204,10 +204,8 @@ def _retire(view: View, arm: int) -> None:
     head = view.head
     if head.arm != arm or head.handed == head.rounds:
         return
-    due = view.setup.due(head.clock, head.asked)
-    block = view.block(head.current)._replace(rounds=head.handed, due=due)
-    view.change(block)
-    view.head = head._replace(rounds=head.handed, next_due=earliest(due, head.next_due))
+    wait_for(view, view.block(head.current)._replace(rounds=head.handed), head.clock, head.asked)
+    view.head, block = view.head._replace(rounds=head.handed), view.block(head.current)
     if block.told == block.rounds:
         view.setup = _without(view.setup, arm)
         settle(view, block, head.clock)
@@ -217,16 +215,15 @@ def _without(setup: Setup, arm: int) -> Setup:
     return replace(setup, active=tuple(-1 if other == arm else other for other in setup.active))
 
 
-def _restart_patience(view: View, settings: Settings) -> None:
+def _restart_patience(view: View) -> None:
     """Restart the patience of open blocks, under a new setting, from now."""
     head = view.head
-    due = settings.due(head.clock, head.asked) if settings.waits_in(view.setup.policy) else None
+    view.head = head._replace(next_due=None)
     for block in view.reads.blocks("open"):
         block = view.blocks.get(block.number, block)
         whole = block.number != head.current or head.handed == head.rounds
         if whole and block.settled_order is None and not block.live:
-            view.change(block._replace(due=due))
-    view.head = head._replace(next_due=due)
+            wait_for(view, block, head.clock, head.asked)
 
 
 def _change_policy(view: View, after: Setup) -> None:

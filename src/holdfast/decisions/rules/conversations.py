@@ -6,8 +6,11 @@ from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import Block, Decision, HandedOut
 from holdfast.decisions.requests import End, Settle
 from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
-from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, settle, settle_due
+from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, settle, settle_due, wait_for
 from holdfast.errors import HoldfastError, InvalidParameter
+
+MOST_STRETCHES = 64
+"""Times that a conversation may be handed to other arms; each ask reads and writes them all."""
 
 
 def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[Decision] | HoldfastError:
@@ -16,7 +19,7 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
     if setup.policy.waits_for_losses:
         return InvalidParameter("key", f"is not for {setup.policy.label}, which waits for the losses of each draw", key)
     block = live_conversation(view, key)
-    if block is not None and not (call.clock - block.last <= setup.settings.key_life and setup.plays(block)):
+    if block is not None and not _goes_on(view, block, call.clock):
         end_conversation(view, block, call.clock)
         block, head = None, view.head
     if block is None and setup.settings.holdback and (block := held_back(view, call, key)) is not None:
@@ -33,10 +36,16 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
         played = with_stretch(played, rounds, *who_plays(view, block, block.arm, call.down))
     # `first` is such that the lateness of the latest round is right
     view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
-    view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request))
+    view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request, call.content))
     idle = call.clock + setup.settings.key_life if head.next_idle is None else head.next_idle
     view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle)
     return setup.decisions(view.blocks[block.number], rounds, call.clock)
+
+
+def _goes_on(view: View, block: Block, clock: float) -> bool:
+    """Return True unless a conversation was idle too long, lost its arm for good, or changed hands too often."""
+    kept = clock - block.last <= view.setup.settings.key_life and view.setup.plays(block)
+    return kept and block.played.count("[") <= MOST_STRETCHES
 
 
 def live_conversation(view: View, key: str) -> Block | None:
@@ -57,10 +66,8 @@ def end(view: View, request: End) -> bool:
 
 def end_conversation(view: View, block: Block, clock: float) -> None:
     """Hand out no more rounds, so that the block is settled once its losses are in or patience runs out."""
-    head, due = view.head, view.setup.due(clock, view.head.asked)
-    block = block._replace(live=0, due=due)
-    view.change(block)
-    view.head = head._replace(next_due=earliest(due, head.next_due))
+    wait_for(view, block._replace(live=0), clock, view.head.asked)
+    block = view.block(block.number)
     if block.told == block.rounds:
         settle(view, block, clock)
 

@@ -19,8 +19,8 @@ from holdfast.decisions.all_losses import last_known, learn, look_ahead, losses_
 from holdfast.decisions.codec import block_text, block_values, undamaged
 from holdfast.decisions.models import Block, Events, HandedOut, Head, Loss, Receipt, Seen, new_token
 from holdfast.decisions.outcomes import AllLosses, Outcome
-from holdfast.decisions.requests import Compact, Observe, Report, Tell
-from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, stand_in_for
+from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
+from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, players_of, stand_in_for
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -28,6 +28,7 @@ from holdfast.errors import (
     Forgotten,
     HoldfastError,
     InvalidParameter,
+    OtherRequest,
     OutOfTurn,
     TooLate,
     UnknownDecision,
@@ -40,6 +41,9 @@ from holdfast.players.losses import announced_value, normalised_total, outside_r
 
 FORGET_AT_ONCE = 64
 """Blocks whose single losses one call deletes at most, besides two per round it concerns."""
+
+DUE_AT_ONCE = 256
+"""Blocks read at first when some have run out of patience."""
 
 NOT_HANDED_OUT = "is of a round that this store has not handed out: was it restored from a copy?"
 
@@ -150,12 +154,13 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     except InvalidParameter as wrong:
         return wrong
     if block is None:
-        return _not_there(head, id, number)
+        return _not_there(head, id, number, not isinstance(outcome, float) and outcome.in_time)
     low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
     handed = head.handed if number == head.current else block.rounds
     counts = block.settled_order is None and round < handed and low <= loss <= high
     if not counts or (number, round) in view.losses:
-        return _repeated_or_refused(view, id, Loss(number, round, loss, clock, 1), handed)
+        in_time = not isinstance(outcome, float) and outcome.in_time
+        return _late_or_refused(view, id, Loss(number, round, loss, clock, 1), handed, in_time)
     if view.setup.sees_all and view.setup.plays(block):
         refusal = _learn_all(view, block, view.seen.get((number, round)), clock)
         if refusal is not None:
@@ -186,8 +191,13 @@ def _record(view: View, block: Block, loss: Loss) -> None:
         seen = json.dumps(view.seen[loss.block, loss.round])
         view.events.seen.append(Seen(loss.block, loss.round, loss.at, seen))
     head = view.head
-    heard, late = head.heard + 1, head.asked - block.first - loss.round - 1
-    view.head = head._replace(heard=heard, lateness=head.lateness + (late - head.lateness) / min(heard, WINDOW))
+    heard, since = head.heard + 1, head.asked - block.first
+    late = since - loss.round - 1
+    # when this round was asked is not read: between the block's start and now, at an even pace
+    seconds = loss.at - block.last if block.key is not None else (loss.at - block.began) * (late + 1) / since
+    weight = 1.0 / min(heard, WINDOW)
+    lateness, delay = head.lateness + (late - head.lateness) * weight, head.delay + (seconds - head.delay) * weight
+    view.head = head._replace(heard=heard, late=head.late + loss.late, lateness=lateness, delay=max(delay, 0.0))
 
 
 def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clock: float) -> HoldfastError | None:
@@ -226,9 +236,13 @@ def _as_if_asked(view: View, losses: Mapping[int, float], announced: float, cloc
 def observe(view: View, request: Observe) -> HoldfastError | None:
     """Record the losses of all arms in a round that this game did not decide, as a block without rounds."""
     setup, clock, losses = view.setup, max(view.now, view.head.clock), request.losses
-    known = view.again or request.request is not None
-    if known and (view.reads.asked(view.name) or any(one.request == view.name for one in view.events.asks)):
-        return None
+    content = content_of(request)
+    if view.again or content:
+        named = [ask for ask, _ in view.reads.asked(view.name)]
+        named += [ask for ask in view.events.asks if ask.request == view.name]
+        before = [ask for ask in named if not ask.rounds]  # those of decisions have rounds
+        if before:
+            return None if before[0].content == content else OtherRequest(view.name)
     if not setup.sees_all:
         rule = f"must be told of decisions: {setup.policy.label} learns from the arms that it draws"
         return InvalidParameter("losses", rule, losses)
@@ -249,21 +263,21 @@ def observe(view: View, request: Observe) -> HoldfastError | None:
     number, order, arm = head.block + 1, head.settled + 1, setup.active[int(values[0])]
     block = Block(number, None, arm, 0, float(values[2]), clock, None, 0, data, head.asked)
     block = block._replace(settled_order=order, settled_at=clock, total=0.0)
-    view.events.asks.append(HandedOut(number, 0, 0, clock, view.name))
+    view.events.asks.append(HandedOut(number, 0, 0, clock, view.name, content))
     view.events.seen.append(Seen(number, 0, at, json.dumps(by_arm)))
     enter(view, block)
     view.head = view.head._replace(settled=order, clock=clock)
     return None
 
 
-def _not_there(head: Head, id: str, number: int) -> HoldfastError:
-    if number <= head.block:
-        return Forgotten(id, "the row of its block was compacted")
-    return UnknownDecision(id, NOT_HANDED_OUT)
+def _not_there(head: Head, id: str, number: int, in_time: bool) -> Receipt | HoldfastError:
+    if number > head.block:
+        return UnknownDecision(id, NOT_HANDED_OUT)
+    return Forgotten(id, "the row of its block was compacted") if in_time else Receipt(id, False, True)
 
 
-def _repeated_or_refused(view: View, id: str, told: Loss, handed: int) -> Receipt | HoldfastError:
-    """Return the answer to a loss that does not count. A late one is recorded."""
+def _late_or_refused(view: View, id: str, told: Loss, handed: int, in_time: bool) -> Receipt | HoldfastError:
+    """Return the answer to a loss that is repeated, late or wrong."""
     number, round, loss = told.block, told.round, told.loss
     block = view.blocks[number]
     low, high = view.setup.bounds_of(block)
@@ -273,17 +287,45 @@ def _repeated_or_refused(view: View, id: str, told: Loss, handed: int) -> Receip
     if not low <= loss <= high:
         return outside_range("loss", (low, high), 1, loss)
     if block.settled_order is not None and block.settled_order <= view.head.forgotten:
-        return Forgotten(id, "its block is settled, and single losses are remembered for a while only")
+        said = "its block is settled, and single losses are remembered for a while only"
+        return Forgotten(id, said) if in_time else Receipt(id, False, True)
     if before is not None and before.loss != loss:
         return AlreadyTold(id, before.loss, loss)
-    if before is not None and not before.late:
-        return _other_losses(view, id, number, round) or Receipt(id, False)
-    if before is None:
-        _record(view, block, told)
-        view.change(block._replace(late=block.late + 1))
-    if block.settled_at is None:
+    if block.settled_at is None and (before is None or before.late):
         raise BadStore(f"the store is damaged: block {number} has a late loss and is not settled")
-    return TooLate(id, loss, block.settled_at, f"block {number} was settled without it")
+    if before is not None:
+        return _other_losses(view, id, number, round) or Receipt(id, False, bool(before.late))
+    if block.told >= block.rounds:
+        raise BadStore(f"the store is damaged: block {number} is settled, and a loss of it is missing")
+    if in_time:
+        return TooLate(id, loss, block.settled_at or 0.0, f"block {number} was settled without it")
+    _count_late(view, block, told)
+    return Receipt(id, True, True)
+
+
+def _count_late(view: View, block: Block, told: Loss) -> None:
+    """Count a late loss in place of what stood for it, and let the policy learn the difference, if it can."""
+    setup, state, losses = view.setup, view.state(), tuple(exact_sum([*block.losses, told.loss]))
+    _record(view, block, told)
+    later = block._replace(told=block.told + 1, late=block.late + 1, losses=losses, total=math.fsum(losses))
+    view.change(later)
+    state.arms[players_of(block, told.round + 1)[told.round][0]].hear(told.loss, block.stand_in)
+    if not setup.learns_from(block) or setup.sees_all or block.learnt:
+        return
+    values = block_values(setup, block)
+    (was, rounds), (now, more) = (_learnt(setup, one, values, *_counted(one)) for one in (block, later))
+    if rounds:
+        state.learner.correct(values, was, now, more - rounds)
+    else:
+        state.learner.observe(values, now, more)
+
+
+def _counted(block: Block) -> tuple[Sequence[float], int]:
+    """Return what counts as the losses of a settled block, and for how many rounds."""
+    missing = block.rounds - block.told
+    if missing and block.stand_in is not None:
+        return (*block.losses, block.stand_in * missing), block.rounds
+    return block.losses, block.told
 
 
 def _other_losses(view: View, id: str, number: int, round: int) -> AlreadyTold | None:
@@ -295,11 +337,6 @@ def _other_losses(view: View, id: str, number: int, round: int) -> AlreadyTold |
         recorded = {int(arm): float(loss) for seen in stored for arm, loss in json.loads(seen.losses).items()}
     pairs = [(recorded[arm], loss) for arm, loss in given.items() if arm in recorded and recorded[arm] != loss]
     return AlreadyTold(id, *pairs[0]) if pairs else None
-
-
-def earliest(*times: float | None) -> float | None:
-    """Return the earliest of some times; None never comes."""
-    return min((time for time in times if time is not None), default=None)
 
 
 def is_open(view: View, number: int) -> bool:
@@ -324,17 +361,32 @@ def enter(view: View, block: Block) -> None:
 
 def settle_due(view: View, clock: float, asked: int = 0) -> None:
     """Settle the blocks whose patience has run out, given how many rounds are asked for at once."""
-    head, settings = view.head, view.setup.settings
-    if head.next_due is None or (mark := settings.mark(clock, head, asked)) < head.next_due:
+    head, setup = view.head, view.setup
+    if head.next_due is None:
+        return
+    mark, last = setup.settings.overdue(clock, head, asked, setup.policy.waits_for_losses)
+    if head.next_due > mark or head.next_last > last:
         return
     here = [b for b in view.blocks.values() if b.settled_order is None and b.due is not None]
-    stored = [b for b in view.reads.blocks("due", mark) if b.number not in view.blocks]
-    due = [b for b in (*here, *stored) if b.due is not None and b.due <= mark]
-    for block in sorted(due, key=lambda b: (b.due, b.number)):
+    most = DUE_AT_ONCE
+    while len(stored := view.reads.blocks("due", mark, most)) == most and stored[-1].last <= last:
+        most *= 16  # in the order of `due` they began to wait, so all others are due if the last one is
+    waiting = sorted((*here, *(b for b in stored if b.number not in view.blocks)), key=lambda b: (b.due, b.number))
+    due = [b for b in waiting if b.due is not None and b.due <= mark and b.last <= last]
+    for block in due:
         view.blocks[block.number] = block
         settle(view, block, clock)
-    later = [b.due for b in (*here, *view.reads.blocks("next due", mark)) if b.due is not None and b.due > mark]
-    view.head = view.head._replace(next_due=min(later, default=None), clock=clock)
+    left = [(b.due, b.last) for b in (*waiting[len(due) :], *view.reads.blocks("next due", mark)) if b.due is not None]
+    next_due, next_last = min(left, default=(None, 0.0))
+    view.head = view.head._replace(next_due=next_due, next_last=next_last, clock=clock)
+
+
+def wait_for(view: View, block: Block, clock: float, asked: int) -> None:
+    """Begin a block's patience: its last round was handed out now, when `asked` rounds had been."""
+    due, head = view.setup.settings.due(clock, asked), view.head
+    view.change(block._replace(due=due, last=clock))
+    if due is not None and (head.next_due is None or due < head.next_due):
+        view.head = head._replace(next_due=due, next_last=clock)
 
 
 def settle(view: View, block: Block, clock: float) -> None:
@@ -342,12 +394,11 @@ def settle(view: View, block: Block, clock: float) -> None:
     setup, state = view.setup, view.state()
     setup.name_of(block.arm)
     sums = state.arms[block.arm]
-    bounds, pieces, rounds = setup.bounds_of(block), block.losses, block.rounds
     if missing := block.rounds - block.told:
+        bounds = setup.bounds_of(block)
         usual = math.fsum(sums.losses) / sums.told if sums.told else 0.5 * sum(bounds)
-        stand_in = stand_in_for(setup.settings.missing, block.losses, block.told, usual)
-        block = block._replace(stand_in=stand_in)
-        pieces, rounds = (pieces, block.told) if stand_in is None else ((*pieces, stand_in * missing), rounds)
+        block = block._replace(stand_in=stand_in_for(setup.settings.missing, block, usual, bounds[1]))
+    pieces, rounds = _counted(block)
     if setup.learns_from(block) and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
         if not setup.sees_all:
             _observe(view, block, pieces, rounds)
@@ -364,13 +415,19 @@ def settle(view: View, block: Block, clock: float) -> None:
 
 def _observe(view: View, block: Block, pieces: Sequence[float], rounds: int) -> None:
     """Let the policy learn from a block's losses over `rounds` rounds, unless it has."""
-    if block.learnt:
-        return
-    setup, values = view.setup, block_values(view.setup, block)
+    if not block.learnt:
+        values = block_values(view.setup, block)
+        view.state().learner.observe(values, *_learnt(view.setup, block, values, pieces, rounds))
+
+
+def _learnt(setup: Setup, block: Block, values: Array, pieces: Sequence[float], rounds: int) -> tuple[float, float]:
+    """Return the total and the rounds that a policy learns of these losses of a block."""
+    if not rounds:
+        return 0.0, 0.0
     total, weight = normalised_total(setup.policy, setup.bounds_of(block), pieces, float(rounds)), float(rounds)
     if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
         total, weight = total / rounds * values[1], values[1]
-    view.state().learner.observe(values, total, weight)
+    return total, weight
 
 
 def _learn_early(view: View, block: Block) -> None:

@@ -46,8 +46,9 @@ def _free_all() -> None:
 
 
 def _continue_parent() -> None:
+    executors = list(_members[ROUTER])  # while no thread can add one
     _free_all()
-    for executor in list(_members[ROUTER]):
+    for executor in executors:
         if executor.waiting:  # queued during the fork: its caller took the holder of the lock for a writer
             executor.start()
 

@@ -57,8 +57,9 @@ SCHEMA = (
         arm BIGINT NOT NULL, last_arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         handed BIGINT NOT NULL, probability {float} NOT NULL, asked BIGINT NOT NULL, switches BIGINT NOT NULL,
         paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
-        removed BIGINT NOT NULL, clock {float} NOT NULL, heard BIGINT NOT NULL, lateness {float} NOT NULL,
-        next_due {float}, next_idle {float}) {hot}""",
+        removed BIGINT NOT NULL, clock {float} NOT NULL, heard BIGINT NOT NULL,
+        late BIGINT NOT NULL, lateness {float} NOT NULL, delay {float} NOT NULL,
+        next_due {float}, next_last {float} NOT NULL, next_idle {float}) {hot}""",
     """CREATE TABLE holdfast_states (
         game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_blocks (
@@ -76,7 +77,8 @@ SCHEMA = (
     "CREATE INDEX holdfast_blocks_settled ON holdfast_blocks (game, settled_order) WHERE settled_order IS NOT NULL",
     """CREATE TABLE holdfast_asks (
         game BIGINT NOT NULL, block BIGINT NOT NULL, first BIGINT NOT NULL, rounds BIGINT NOT NULL,
-        at {float} NOT NULL, request TEXT NOT NULL, PRIMARY KEY (game, block, first)) {compact}""",
+        at {float} NOT NULL, request TEXT NOT NULL, content TEXT NOT NULL,
+        PRIMARY KEY (game, block, first)) {compact}""",
     "CREATE INDEX holdfast_asks_request ON holdfast_asks (game, request)",
     """CREATE TABLE holdfast_losses (
         game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
@@ -131,7 +133,7 @@ SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
 BLOCKS = {
     "number": "WHERE game = ? AND number = ?",
     "open": "{open} WHERE game = ? AND settled_order IS NULL ORDER BY number",
-    "due": "{open} WHERE game = ? AND settled_order IS NULL AND due <= ?",
+    "due": "{open} WHERE game = ? AND settled_order IS NULL AND due <= ? ORDER BY due, number LIMIT ?",
     "next due": "{open} WHERE game = ? AND settled_order IS NULL AND due > ? ORDER BY due LIMIT 1",
     "key": "{keys} WHERE game = ? AND live = 1 AND key = ?",
     "longest idle": "{idle} WHERE game = ? AND live = 1 ORDER BY last LIMIT ?",
@@ -149,7 +151,7 @@ Rounds = Sequence[tuple[int, int]]
 
 
 class ConnectionLost(StoreError):
-    """Whether the transaction happened is not known: it may be retried where that is safe."""
+    """A lost connection: the transaction may or may not have happened; retry it where that is safe."""
 
 
 class NewGame(NamedTuple):
@@ -215,7 +217,8 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
             and 0 <= row.asked <= MOST_COUNT
             and 0 <= row.forgotten <= row.settled <= row.block <= MOST_COUNT
             and max(row.current, row.drawn, row.removed) <= row.block
-            and min(row.current, row.drawn, row.removed, row.heard, row.lateness) >= 0
+            and min(row.current, row.drawn, row.removed, row.lateness, row.delay) >= 0
+            and 0 <= row.late <= row.heard
             and (row.arm >= 0 or row.current == 0)
             and 0 <= row.kept <= MOST_COUNT
             and row.revision >= 1

@@ -3,19 +3,16 @@
 Write-ahead log, so that readers and the writer do not wait for each other; ``synchronous=FULL``, so that what was
 acknowledged is on disk; ``BEGIN IMMEDIATE``, so that one writer at a time sees the game as it is.
 
-SQLite's locks belong to the process. If it opens and closes the file once more, say to copy it, they are dropped, and
-another process that closes the file deletes the log. A lock that belongs to an open file prevents that (`_guard`).
-
-SQLite cannot know that its files were replaced underneath it. So each transaction checks them: another file or another
-log, or older content, is refused (`_check_files`).
+SQLite cannot know that its files were replaced underneath it, or that its log was deleted. (It drops its locks where
+the process itself opens and closes the file, say to copy it; another process that closes the file then deletes the
+log.) So each transaction looks at them before it begins and before it is acknowledged: another file or another log, or
+older content, is refused (`_check_files`).
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sqlite3
-import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -30,14 +27,6 @@ from holdfast.decisions.stores.address import Address, parse_address
 from holdfast.decisions.stores.forks import STORE, take_part_in_forks
 from holdfast.decisions.stores.sql import SCHEMA_TABLE, ConnectionLost, Store, Transaction, creation, has_tables, nested
 from holdfast.errors import BadStore, InvalidParameter, StoreError
-
-try:
-    import fcntl
-except ImportError:  # Windows, where locks belong to open files in any case
-    fcntl = None  # type: ignore[assignment]
-
-READERS = 0x40000002, 510
-"""Bytes of a file that SQLite's readers lock (the lock-byte page of its file format)."""
 
 BUSY = 0.1
 """Seconds that SQLite itself waits for others; Python repeats this and handles Ctrl-C in between."""
@@ -105,7 +94,6 @@ class SqliteStore(Store):
         self.place = None if address.kind == "memory" else _place(address)
         self._lock: Any = RLock()
         self._connection: sqlite3.Connection | None = None
-        self._guard: int | None = None  # an open file, locked so that no process deletes the log
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
         self._path, self._log_path = str(self.place), f"{self.place}-wal"
         self._log: int | None = None  # which log this connection writes
@@ -115,8 +103,10 @@ class SqliteStore(Store):
         take_part_in_forks(STORE, self)
 
     def __del__(self) -> None:
-        with suppress(Exception):  # whatever state the interpreter is in
+        try:  # noqa: SIM105  # whatever state the interpreter is in: at its end even `suppress` is gone
             self._close()
+        except Exception:
+            pass
 
     def close(self) -> None:
         """Close the connection. A database in memory stays."""
@@ -124,18 +114,13 @@ class SqliteStore(Store):
             with self._lock:
                 self._close()
 
-    def _close(self, *, with_log: bool = True) -> None:
-        """Close the connection. The last one of any process moves its log into the file, unless `with_log` is False."""
-        connection, guard = self._connection, self._guard
-        self._connection = self._guard = None
-        if connection is not None and not with_log and guard is None:  # it must not be closed, nor collected
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-        elif connection is not None:
-            if guard is not None and with_log:
-                _lock_readers(guard, fcntl.F_UNLCK)
+    def _close(self) -> None:
+        """Close the connection. The last one of any process moves its log into the file, if both are still its own."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            if self.stale or (self.place is not None and self._lost()):
+                connection.interrupt()  # closing then leaves the file alone
             connection.close()
-        if guard is not None:
-            os.close(guard)
 
     def exists(self) -> bool:
         return self.place is None or self.place.exists()
@@ -161,7 +146,6 @@ class SqliteStore(Store):
                 connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall()  # now the log is there
                 found = os.stat(self.place)
                 self._file, self._log = (found.st_dev, found.st_ino), os.stat(self._log_path).st_ino
-                self._guard = _guarded(self._path)
         except BaseException:
             connection.close()
             raise
@@ -214,18 +198,22 @@ class SqliteStore(Store):
 
     # ---- replaced files
 
-    def _check_files(self) -> None:
-        """Raise an error unless the file and its log are those in use, with no older content."""
+    def _lost(self) -> str:
+        """Return what happened to the file or its log while they were in use; nothing if they are still there."""
         try:
             found, log = os.stat(self._path), os.stat(self._log_path).st_ino
         except OSError:
-            raise self._taken_away("was deleted or replaced, or its write-ahead log,") from None
+            return "was deleted or replaced, or its write-ahead log,"
         if self._file != (found.st_dev, found.st_ino):
-            raise self._taken_away("was deleted or replaced")
-        if self._log != log:
-            raise self._taken_away("has lost its write-ahead log: it was deleted or replaced")
-        stamp = found.st_mtime_ns, found.st_size
-        if stamp != self._stamp:
+            return "was deleted or replaced"
+        return "" if self._log == log else "has lost its write-ahead log: it was deleted or replaced"
+
+    def _check_files(self) -> None:
+        """Raise an error unless the file and its log are those in use, with no older content."""
+        if what := self._lost():
+            raise self._taken_away(what)
+        found = os.stat(self._path)
+        if (stamp := (found.st_mtime_ns, found.st_size)) != self._stamp:
             self._check_content(stamp)
 
     def _check_content(self, stamp: tuple[int, int]) -> None:
@@ -250,7 +238,7 @@ class SqliteStore(Store):
         if self._connection is None and self._file is not None and not self.stale and not self.replaced():
             return ConnectionLost(f"{self.url} was closed in the middle of the call, by a fork; nothing was changed")
         self.stale, self._what = True, what
-        self._close(with_log=False)
+        self._close()
         return BadStore(
             f"{self.url} {what} while it was in use; open the game again (copy and restore it with "
             "holdfast store backup and restore)"
@@ -314,28 +302,6 @@ class SqliteStore(Store):
             return BadStore(f"the store is damaged: {error}; nothing was changed")
         reason = REASONS.get(code, "SQLite reports an error")
         return StoreError(f"{self.url}: {reason} ({error}); nothing was changed")
-
-
-def _guarded(path: str) -> int | None:
-    """Open a file, locked as its readers lock it. Return None if the system has no locks of open files.
-
-    No one else can then lock it exclusively, as SQLite does before it deletes a log.
-    """
-    if not hasattr(fcntl, "F_OFD_SETLK"):
-        return None
-    guard = os.open(path, os.O_RDONLY)
-    try:
-        _lock_readers(guard, fcntl.F_RDLCK)
-    except OSError:
-        os.close(guard)
-        busy = sqlite3.OperationalError("another process is closing it")
-        busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
-        raise busy from None
-    return guard
-
-
-def _lock_readers(handle: int, kind: int) -> None:
-    fcntl.fcntl(handle, fcntl.F_OFD_SETLK, struct.pack("hhqqi", kind, os.SEEK_SET, *READERS, 0))
 
 
 def _place(address: Address) -> Path:

@@ -1,15 +1,17 @@
-"""Compile before the first call: what the image of a container should hold."""
+"""Machine code on disk: the commands ``holdfast cache`` and ``holdfast warm``, and compiling before the first call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from holdfast._numba import cache as disk
 from holdfast.checks import one_of
-from holdfast.environments import Bernoulli
+from holdfast.command_line import LIST, names
 from holdfast.extras import installed
-from holdfast.players import FullInformationPlayer
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
 
@@ -21,7 +23,63 @@ NEEDED = {"n_arms": 2, "switching_cost": 1.0, "horizon": HORIZON}
 """Any values: they are not part of the code."""
 
 
+cache = typer.Typer(
+    rich_markup_mode=None, invoke_without_command=True, help="Show the folder of machine code and what it holds."
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make the commands known to a command."""
+    app.add_typer(cache, name="cache")
+    app.command()(warm)
+
+
+@cache.callback()
+def show(context: typer.Context) -> None:
+    """Show the folder of machine code and what it holds."""
+    if context.invoked_subcommand is None:
+        _print_folder()
+
+
+@cache.command()
+def clear() -> None:
+    """Remove all machine code: the next call of each policy compiles anew."""
+    removed = disk.clear()
+    print(f"removed {len(removed)} files, {_megabytes(removed)} MB, from {disk.folder()}")
+
+
 def warm(
+    policies: Annotated[
+        list[str] | None, typer.Option(metavar=LIST, help="Policies that will decide; all by default.")
+    ] = None,
+    simulated: Annotated[
+        list[str] | None,
+        typer.Option(metavar=LIST, help="Policies to simulate, '' for none; the main ones by default."),
+    ] = None,
+) -> None:
+    """Compile beforehand, as for the image of a container.
+
+    Run it as the user and on the kind of processor that will play: code of another is not used. NUMBA_CACHE_DIR
+    names another folder.
+    """
+    compile_beforehand(
+        None if policies is None else names(policies), None if simulated is None else names(simulated), echo=print
+    )
+    _print_folder()
+
+
+def _print_folder() -> None:
+    kept = disk.entries()
+    print(
+        f"folder   {disk.folder()}\nfiles    {len(kept)}\nsize     {_megabytes(kept)} MB of {disk.LIMIT / 1e6:.0f} MB"
+    )
+
+
+def _megabytes(kept: list[disk.Entry]) -> str:
+    return f"{sum(entry.size for entry in kept) / 1e6:.1f}"
+
+
+def compile_beforehand(
     policies: Iterable[str] | None = None,
     simulated: Iterable[str] | None = None,
     *,
@@ -42,8 +100,8 @@ def warm(
 
     Examples
     --------
-    >>> from holdfast.machine_code.warm import warm
-    >>> warm(["exp3"], [], echo=print)
+    >>> from holdfast.machine_code import compile_beforehand
+    >>> compile_beforehand(["exp3"], [], echo=print)
     exp3: ask and tell
     """
     online = [one_of("policies", name, POLICIES) for name in (POLICIES if policies is None else policies)]
@@ -67,6 +125,8 @@ def _any(name: str) -> Policy:
 
 
 def _play_online(policy: Policy) -> None:
+    from holdfast.players import FullInformationPlayer
+
     player = policy.player(seed=0)
     announced: dict[str, Any] = {} if policy.announces is None else {policy.announces: 1.0}
     player.ask(**announced)
@@ -77,6 +137,7 @@ def _play_online(policy: Policy) -> None:
 
 
 def _simulate(policy: Policy) -> None:
+    from holdfast.environments import Bernoulli
     from holdfast.simulation.game import SIDE_BY_SIDE
     from holdfast.simulation.run import simulate  # needs an extra that games alone do not
 

@@ -1,0 +1,262 @@
+"""Plant one small fault at a time in the core, and see whether the fast tests notice.
+
+    make mutants                                            (the fixed sample: at most 30 minutes on two cores)
+    python scripts/mutants.py --rooms policies --sample 40 --seed 7
+    python scripts/mutants.py --only 'numerics/simplex.py'  (every fault of one file)
+
+A fault changes one place: a comparison's boundary or direction, an operator, a number, `and` to `or`, `min` to `max`, a
+condition to its opposite. Each is tried in a copy of the package by the tests of its room: kernels of policies with the
+compiler off, the rest compiled. It is caught if a test fails or runs into the time limit. Survivors that are accepted
+are in ``scripts/accepted_mutants.toml``, each with its reason; any other makes the exit status 1 if fewer than 85 % are
+caught.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path("src/holdfast")
+ACCEPTED = ROOT / "scripts" / "accepted_mutants.toml"
+ENOUGH = 0.85
+"""Share of the faults that must be caught."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where faults are planted, and the tests that should notice."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+    marked: str = "not slow"
+    compiled: bool = True
+    limit: float = 240.0
+    """Seconds after which a run counts as failed: such a fault loops."""
+
+
+ROOMS = {
+    "numerics": Room(("numerics/*.py",), ("tests/numerics", "tests/results", "tests/players/test_all_losses.py")),
+    "bounds": Room(("bounds/*.py",), ("tests/bounds",)),
+    "policies": Room(("policies/*.py",), ("tests/policies",), "plain and not slow", compiled=False, limit=600.0),
+    "rules": Room(
+        ("decisions/rules/*.py", "decisions/settings.py", "decisions/outcomes.py", "decisions/holdout.py"),
+        ("tests/decisions", "tests/service"),
+    ),
+}
+
+SWAPS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+}
+NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "any": "all", "all": "any"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One changed place."""
+
+    room: str
+    file: str
+    function: str
+    before: str
+    after: str
+    line: int
+    text: str
+    """The whole changed module."""
+
+    @property
+    def name(self) -> str:
+        """The same for the same fault, wherever its lines move."""
+        return f"{self.file} {self.function}: {self.before} → {self.after}"
+
+
+def places(node: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, str, str]]:
+    """Yield each place that can be changed, the function it lies in, and the field to change."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        function = f"{function}.{node.name}".lstrip(".")
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "type_params") or isinstance(node, ast.Raise):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from places(child, function)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPS:
+        yield node, function, "compare"
+    elif isinstance(node, (ast.BinOp, ast.BoolOp, ast.AugAssign)) and type(node.op) in SWAPS:
+        yield node, function, "operator"
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield node, function, "number"
+    elif NAMES.keys() & {getattr(node, "id", None), getattr(node, "attr", None)}:
+        yield node, function, "name"
+    elif isinstance(node, (ast.If, ast.IfExp, ast.While)) and function:
+        yield node, function, "condition"
+
+
+def change(node: ast.AST, kind: str) -> None:
+    """Plant the fault, in place."""
+    match node:
+        case ast.Compare():
+            node.ops = [SWAPS[type(node.ops[0])]()]  # type: ignore[list-item]
+        case ast.BinOp() | ast.BoolOp() | ast.AugAssign():
+            node.op = SWAPS[type(node.op)]()  # type: ignore[assignment]
+        case ast.Constant(value=int(number)):
+            node.value = number + 1
+        case ast.Constant(value=float(number)):
+            node.value = number * 1.1 if number else 0.1
+        case ast.Name():
+            node.id = NAMES[node.id]
+        case ast.Attribute():
+            node.attr = NAMES[node.attr]
+        case ast.If() | ast.IfExp() | ast.While():
+            node.test = ast.UnaryOp(ast.Not(), node.test)
+
+
+def shown(node: ast.AST) -> str:
+    """Return the place as source, without the body of a branch."""
+    return ast.unparse(node.test if isinstance(node, (ast.If, ast.IfExp, ast.While)) else node)
+
+
+def faults_of(room: str, file: Path) -> Iterator[Fault]:
+    """Yield every fault of one file."""
+    source = (ROOT / file).read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    for index in range(sum(1 for _ in places(tree))):
+        changed = copy.deepcopy(tree)
+        node, function, kind = next(one for i, one in enumerate(places(changed)) if i == index)
+        before, line = shown(node), node.lineno  # type: ignore[attr-defined]
+        change(node, kind)
+        text = ast.unparse(ast.fix_missing_locations(changed))
+        yield Fault(room, str(file.relative_to(PACKAGE)), function, before, shown(node), line, text)
+
+
+def sampled(rooms: list[str], size: int, seed: int, only: str | None) -> list[Fault]:
+    """Return `size` faults of each room, the same for the same seed while the files stay; or all faults of one file."""
+    chosen: list[Fault] = []
+    for room in rooms:
+        files = sorted(file for pattern in ROOMS[room].files for file in (ROOT / PACKAGE).glob(pattern))
+        inside = [file.relative_to(ROOT) for file in files]
+        if only:
+            chosen += [fault for file in inside if str(file).endswith(only) for fault in faults_of(room, file)]
+            continue
+        counts = [sum(1 for _ in places(ast.parse((ROOT / file).read_text(encoding="utf-8")))) for file in inside]
+        draw = random.Random(f"{seed} {room}")
+        for file, index in sorted(
+            draw.sample([(f, i) for f, n in zip(inside, counts, strict=True) for i in range(n)], size)
+        ):
+            chosen.append(next(one for i, one in enumerate(faults_of(room, file)) if i == index))
+    return chosen
+
+
+class Bench:
+    """A copy of the package in which one fault at a time is tried."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+        known = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "holdfast"
+        if known.exists():  # machine code of everything that is not changed
+            shutil.copytree(known, folder / "cache" / "holdfast")
+
+    def caught(self, fault: Fault | None, room: Room) -> tuple[bool, str]:
+        """Run the tests of the room; return whether one failed, and the last lines."""
+        file = self.folder / PACKAGE / fault.file if fault else None
+        whole = file.read_bytes() if file else b""
+        if file and fault:
+            file.write_text(fault.text, encoding="utf-8")
+        words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", room.marked, *room.tests]
+        plain = {"NUMBA_DISABLE_JIT": "0" if room.compiled else "1"}
+        own = {"PYTHONPATH": str(self.folder / "src"), "XDG_CACHE_HOME": str(self.folder / "cache")}
+        try:
+            run = subprocess.run(
+                words,
+                cwd=ROOT,
+                env={**os.environ, **own, **plain, "PYTHONDONTWRITEBYTECODE": "1"},
+                capture_output=True,
+                text=True,
+                timeout=room.limit,
+            )
+        except subprocess.TimeoutExpired:
+            return True, "time limit"
+        finally:
+            if file:
+                file.write_bytes(whole)
+        return run.returncode != 0, (run.stdout.strip().splitlines() or [""])[-1]
+
+
+def main() -> int:
+    """Try the sample, print what survived, and judge the share that was caught."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rooms", default=",".join(ROOMS), help="which, with commas")
+    parser.add_argument("--sample", type=int, default=25, help="faults in each room")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="every fault of the file whose path ends so")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args()
+    rooms = given.rooms.split(",")
+    accepted = tomllib.loads(ACCEPTED.read_text(encoding="utf-8"))["accepted"]
+    faults = sampled(rooms, given.sample, given.seed, given.only)
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        benches: SimpleQueue[Bench] = SimpleQueue()
+        for number in range(given.workers):
+            benches.put(Bench(Path(folder) / str(number)))
+
+        def tried(fault: Fault | None, room: Room) -> tuple[bool, str]:
+            bench = benches.get()
+            try:
+                return bench.caught(fault, room)
+            finally:
+                benches.put(bench)
+
+        with ThreadPoolExecutor(given.workers) as pool:
+            for name, (failed, line) in zip(rooms, pool.map(lambda name: tried(None, ROOMS[name]), rooms), strict=True):
+                if failed:
+                    sys.exit(f"the tests of {name} fail without any fault: {line}")
+            found = list(pool.map(lambda fault: tried(fault, ROOMS[fault.room])[0], faults))
+    survivors = [fault for fault, caught in zip(faults, found, strict=True) if not caught]
+    for fault in survivors:
+        why = accepted.get(fault.name)
+        print(f"{'accepted' if why else 'SURVIVED'}  {fault.name}  (line {fault.line}){f': {why}' if why else ''}")
+    counted = [
+        (fault, caught) for fault, caught in zip(faults, found, strict=True) if caught or fault.name not in accepted
+    ]
+    for room in rooms:
+        own = [caught for fault, caught in counted if fault.room == room]
+        print(f"{room:<9} {sum(own):>4} of {len(own):>4} caught")
+    share = sum(caught for _, caught in counted) / max(len(counted), 1)
+    minutes = (time.monotonic() - begun) / 60
+    print(f"{share:.0%} of {len(counted)} faults caught, {len(faults) - len(counted)} accepted, {minutes:.0f} minutes")
+    return 0 if share >= ENOUGH else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

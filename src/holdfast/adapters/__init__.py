@@ -1,0 +1,1 @@
+"""Holdfast inside tools that people have: one module for each, which imports its partner when it is imported."""

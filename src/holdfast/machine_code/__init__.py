@@ -1,1 +1,0 @@
-"""Machine code on disk as a user sees it: what is kept, and what can be compiled beforehand."""

@@ -1,0 +1,321 @@
+"""The adapter for LiteLLM with the real one. `make test` runs this file once more in an environment that has it."""
+
+import asyncio
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from pages import ROOT, blocks
+
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would fetch prices from the network
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    litellm = pytest.importorskip("litellm", reason="LiteLLM is not in this environment: scripts/litellm installs it")
+    from litellm.proxy.types_utils.utils import get_instance_fn
+
+    from holdfast.adapters import litellm as adapter
+
+import holdfast as hf
+from holdfast.adapters.litellm import MARK, HoldfastRouting, conversation_of, measured
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+SCALE = hf.Scale(latency=(0, 1))
+START = datetime(2026, 1, 1)
+
+
+@pytest.fixture(autouse=True)
+def _alone() -> Iterator[None]:
+    yield
+    litellm.logging_callback_manager._reset_all_callbacks()
+
+
+def routing(**options: Any) -> HoldfastRouting:
+    made = HoldfastRouting(**{"scale": SCALE, "deadline": 60.0, "seed": 1, **options})
+    litellm.callbacks = [made]
+    return made
+
+
+def router(deployments: dict[str, Any], **options: Any) -> Any:
+    params = {"model": "openai/gpt-4o", "api_key": "none"}
+    listed = [
+        {"model_name": "chat", "litellm_params": {**params, "mock_response": says}, "model_info": {"id": id}}
+        for id, says in deployments.items()
+    ]
+    return litellm.Router(model_list=listed, retry_after=0, **{"num_retries": 0, "allowed_fails": 1000, **options})
+
+
+FAILS = "litellm.InternalServerError"
+
+
+async def turn(chat: Any, text: str = "hello", **options: Any) -> str:
+    answered = await chat.acompletion("chat", [{"role": "user", "content": text}], **options)
+    return answered._hidden_params["model_id"]
+
+
+async def told(made: HoldfastRouting, rounds: int) -> hf.Router:
+    """The game of `chat`, once so many losses are there."""
+    game = made._games["chat"].result(timeout=60).router
+    for _ in range(400):
+        if game.history.totals.told >= rounds:
+            return game
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{game.history.totals}")
+
+
+def test_it_learns_from_latency_and_failures() -> None:
+    async def play() -> tuple[list[str], Any]:
+        made, chat = routing(), router({"up": "hi", "down": FAILS})
+        arms = []
+        for number in range(40):
+            try:
+                arms.append(await turn(chat, f"question {number}"))
+            except litellm.InternalServerError:
+                arms.append("down")
+        game = await told(made, 40)
+        return arms, game.history.totals
+
+    arms, totals = asyncio.run(play())
+    assert arms[-10:].count("up") >= 9
+    by_arm = {one.arm: one for one in totals.arms}
+    assert by_arm["down"].mean == 1.0
+    assert by_arm["up"].mean < 0.5
+    assert by_arm["up"].rounds == arms.count("up")
+
+
+def test_a_conversation_stays_and_an_answer_is_one_round() -> None:
+    async def play() -> tuple[set[str], int]:
+        made, chat = routing(), router({"a": "hi", "b": "hi"})
+        shared = {"session_id": "s"}  # callers may use the same metadata again
+        arms = {await turn(chat, str(number), metadata=shared) for number in range(8)}
+        assert MARK not in shared
+        return arms, (await told(made, 8)).rounds
+
+    arms, rounds = asyncio.run(play())
+    assert len(arms) == 1
+    assert rounds == 8
+
+
+def test_streams_are_told_once_they_end() -> None:
+    async def play() -> int:
+        made, chat = routing(scale=hf.Scale(first_token=(0, 1))), router({"a": "hi there", "b": "hi there"})
+        stream = await chat.acompletion("chat", [{"role": "user", "content": "go"}], stream=True)
+        _ = [part async for part in stream]
+        return (await told(made, 1)).history.totals.told
+
+    assert asyncio.run(play()) == 1
+
+
+def test_a_retry_goes_elsewhere() -> None:
+    async def play() -> list[str]:
+        routing()
+        chat = router({"up": "hi", "down": FAILS}, num_retries=1)
+        return [await turn(chat, str(number), metadata={"session_id": "s"}) for number in range(12)]
+
+    assert asyncio.run(play()) == ["up"] * 12  # random choices fail one time in four
+
+
+@pytest.mark.parametrize(
+    ("options", "works"),
+    [
+        ({"url": "http://127.0.0.1:9", "retry": 0.0}, False),
+        ({"url": "sqlite:////nowhere/at/all.db"}, False),
+        ({"deadline": 1e-9}, False),
+        ({"policy": lambda arms: 1 / 0}, False),
+        ({"policy": lambda arms: hf.Exp3(arms=["other", "names"])}, True),
+    ],
+)
+def test_a_store_that_is_away_stops_nothing(options: dict[str, Any], works: bool, caplog: Any) -> None:
+    async def play() -> int:
+        made, chat = routing(**options), router({"a": "hi", "b": "hi"})
+        arms = [await turn(chat, f"{number}") for number in range(30)]
+        assert set(arms) == {"a", "b"}
+        return len(made._rests)
+
+    assert asyncio.run(play()) == (0 if works else 1)
+    assert ("is routed without Holdfast for 5 s" in caplog.text) == (not works)
+
+
+def test_new_deployments_are_added_and_retired_ones_stay_out(tmp_path: Any) -> None:
+    async def play() -> None:
+        made = routing(url=f"sqlite:///{tmp_path}/s.db")
+        await turn(router({"a": "hi", "b": "hi"}))
+        game = await told(made, 1)
+        await turn(router({"a": "hi", "b": "hi", "c": "hi"}), "second")
+        assert game.history.changes[-1]["reason"] == "new deployments at LiteLLM"
+        game.change(retire_arms=["b", "c"])
+        made._games.clear()  # as another process
+        chat = router({"a": "hi", "b": "hi", "c": "hi"})
+        assert {await turn(chat, f"third {number}") for number in range(10)} == {"a"}
+        assert len(game.policy.arms) == 1
+
+    asyncio.run(play())
+
+
+def test_all_paused_is_no_failure() -> None:
+    async def play() -> None:
+        made, chat = routing(), router({"a": "hi", "b": "hi"})
+        await turn(chat)
+        game = await told(made, 1)
+        game.change(add_arms=["elsewhere"])
+        game.pause("a")
+        game.pause("b")
+        assert {await turn(chat, f"{number}") for number in range(20)} == {"a", "b"}
+        assert made._rests == {}
+
+    asyncio.run(play())
+
+
+def test_requests_that_are_wrong_are_nobodys_fault() -> None:
+    async def play() -> int:
+        made, chat = routing(), router({"a": "hi", "b": "hi"})
+        await turn(chat)
+        wrong = {"exception": litellm.BadRequestError("no", "gpt-4o", "openai")}
+        request: dict[str, Any] = {}
+        (found,) = await made.async_filter_deployments("chat", chat.model_list, [], request)
+        params = {**request, "model_info": found["model_info"]}
+        await made.async_log_failure_event({**wrong, "litellm_params": params}, None, START, START)
+        return (await told(made, 1)).history.totals.out
+
+    assert asyncio.run(play()) == 1
+
+
+ODD: list[Any] = [
+    None,
+    0,
+    "text",
+    [],
+    {},
+    {"role": 3},
+    [None],
+    [{"role": "user"}],
+    [{"role": "user", "content": {1: object()}}],
+]
+
+
+@pytest.mark.parametrize("messages", ODD)
+@pytest.mark.parametrize("deployments", [[], [{}], [{}, {"model_info": None}], [{"model_info": {"id": 1}}, 7], "ab"])
+def test_odd_requests_go_on(messages: Any, deployments: Any) -> None:
+    async def play() -> None:
+        made = routing()
+        assert await made.async_filter_deployments("chat", deployments, messages, {}) is deployments
+        two: Any = [{"model_info": {"id": 1}}, {"model_info": {"id": "b"}}]
+        for request in (None, {}, {"metadata": None}, {"metadata": 7}, {"litellm_metadata": {}}):
+            assert len(await made.async_filter_deployments("chat", two, messages, request)) in (1, 2)
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    "mark", [7, {}, {"game": []}, {"game": "x", "decision": 1, "arm": "None"}, {"game": "chat", "arm": "None"}]
+)
+def test_odd_events_are_survived(mark: Any) -> None:
+    async def play() -> None:
+        made = routing()
+        for params in (None, {}, {"metadata": None}, {"metadata": {MARK: mark}, "model_info": None}):
+            await made.async_log_success_event({"litellm_params": params}, object(), START, START)
+            await made.async_log_failure_event({"litellm_params": params}, None, None, None)  # type: ignore[arg-type]
+
+    asyncio.run(play())
+
+
+def test_the_server_restarts(tmp_path: Any) -> None:
+    """A game that was deleted, and a store that is another one, are met again after a rest."""
+
+    async def play() -> None:
+        made, chat = routing(url=f"sqlite:///{tmp_path}/s.db"), router({"a": "hi", "b": "hi"})
+        await turn(chat)
+        game = await told(made, 1)
+        game.store.delete(game.executor.setup.game.id)
+        await turn(chat, "while it is gone")
+        assert made._rests
+        made._rests.clear()
+        await turn(chat, "after it")
+        assert (await told(made, 1)).rounds == 1
+
+    asyncio.run(play())
+
+
+def test_conversations_are_told_apart() -> None:
+    system, user = {"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"}
+    marked = {"role": "user", "content": "hello", "cache_control": {"type": "ephemeral"}}
+    parts = {"role": "user", "content": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]}
+    bare = {"role": "user", "content": [{"type": "text", "text": "x"}]}
+    later = [system, user, {"role": "assistant", "content": "hi"}, {"role": "user", "content": "more"}]
+    key, begins = conversation_of([system, user], {})
+    assert begins
+    assert conversation_of([system, marked], {}) == (key, True)
+    assert conversation_of(later, {}) == (key, False)
+    assert conversation_of([parts], {}) == conversation_of([bare], {})
+    assert conversation_of([user], {})[0] != key
+    assert conversation_of([system], {}) == (None, False)
+    for other in ({"user_api_key_hash": "someone"}, {"session_id": "s"}):
+        assert conversation_of([system, user], {"metadata": other})[0] != key
+    session = conversation_of([user], {"metadata": {"session_id": "s"}})
+    assert session == conversation_of(later, {"litellm_session_id": "s"}) == (session[0], False)
+    generated = {"session_id": "s", "litellm_session_id_generated": True}
+    assert conversation_of([system, user], {"metadata": generated}) == (key, True)
+
+
+def test_many_conversations_that_begin_alike_are_drawn_one_by_one() -> None:
+    async def play() -> int:
+        made, chat = routing(), router({"a": "hi", "b": "hi"})
+        for _ in range(6):
+            await turn(chat, "the same words")
+        return (await told(made, 6)).history.totals.blocks
+
+    assert asyncio.run(play()) == 6
+
+
+def test_measures_are_those_that_are_known() -> None:
+    end = START + timedelta(seconds=2)
+    usage = {"prompt_tokens": 80, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 60}}
+    found = measured({"response_cost": 0.01, "completion_start_time": START}, {"usage": usage}, START, end)
+    assert found == {"latency": 2.0, "first_token": 0.0, "price": 0.01, "price_per_1k": 0.1, "uncached": 0.25}
+    older = {"prompt_tokens": 80, "completion_tokens": 0, "cache_read_input_tokens": 80}
+    assert measured({}, {"usage": older}, START, end) == {"latency": 2.0, "uncached": 0.0}
+    assert measured({}, None, START, end) == {"latency": 2.0}
+
+
+def test_a_measure_that_is_unknown_is_not_made_up(caplog: Any) -> None:
+    async def play() -> int:
+        made, chat = routing(scale=hf.Scale(price=(0, 1))), router({"a": "hi", "b": "hi"})
+        request: dict[str, Any] = {}
+        (found,) = await made.async_filter_deployments("chat", chat.model_list, [], request)
+        await made.async_log_success_event({"litellm_params": {**request, **found}}, None, START, START)
+        return (await told(made, 0)).history.totals.out
+
+    assert asyncio.run(play()) == 1
+    assert "price of a request to" in caplog.text
+
+
+def test_a_scale_has_measures_that_are_known() -> None:
+    with pytest.raises(hf.InvalidParameter, match="did you mean 'latency'"):
+        HoldfastRouting(scale=hf.Scale(latencies=(0, 1)))
+
+
+def test_the_proxy_finds_it(tmp_path: Any) -> None:
+    found = get_instance_fn("holdfast.adapters.litellm.routing", str(tmp_path / "config.yaml"))
+    assert isinstance(found, HoldfastRouting)
+    assert found is adapter.routing
+    (tmp_path / "own_routing.py").write_text(
+        "from holdfast.adapters.litellm import HoldfastRouting\nrouting = HoldfastRouting('memory:')\n"
+    )
+    own = get_instance_fn("own_routing.routing", str(tmp_path / "config.yaml"))
+    assert type(own).__name__ == "HoldfastRouting"
+    assert "own_routing" not in sys.modules
+
+
+def test_what_the_page_says_to_copy(tmp_path: Any, monkeypatch: Any) -> None:
+    """The five lines of docs/litellm.md, and the callback that its YAML names."""
+    monkeypatch.chdir(tmp_path)
+    found = dict(blocks(ROOT / "docs/litellm.md"))
+    exec(found["python"], {})
+    assert asyncio.run(turn(router({"a": "hi", "b": "hi"}))) in "ab"
+    (named,) = re.findall(r'callbacks: \["(.*)"\]', found["yaml"])
+    assert isinstance(get_instance_fn(named), HoldfastRouting)
