@@ -30,6 +30,7 @@ def twins(K: int, lam: float | None, rule: str) -> tuple[KernelGame, naive_guard
     """A guarded rule and its naive twin."""
     cost: Any = "announced" if lam is None else lam
     policy: Policy
+    other: Any
     if rule == "told":
         policy, other = hf.Guarded(n_arms=K, switching_cost=cost), naive_guarded.Announced()
     else:
@@ -287,7 +288,7 @@ def test_a_function_of_the_rounds_so_far():
         hf.Player.load(player.save())
     again = hf.Player.load(player.save(), policy=policy)
     assert again.ask() == player.ask() == "b"
-    with pytest.raises(hf.InvalidParameter, match="rule must be a policy here"):
+    with pytest.raises(hf.InvalidParameter, match="must be a policy here"):
         hf.simulate(policy, hf.Bernoulli([0.5, 0.5, 0.5]), horizon=10, switching_cost=0.1)
 
 
@@ -350,3 +351,33 @@ def test_arms_come_and_go_under_a_fresh_account():
         decision = router.ask()
         assert decision.arm != "a"
         router.tell(decision.id, 0.4)
+
+
+@pytest.mark.plain
+def test_the_closed_form_of_theorem_I():
+    for K in (2, 3, 8, 100, 10**4):
+        for lam in (0.0, 0.01, 0.3, 1.0, 10.0, 1e3, 1e6):
+            for T in (1, 2, 10, 100, 10**4, 10**6, 10**9, 10**12):
+                proved = hf.bounds.guarded(n_arms=K, switching_cost=lam, horizon=T)
+                order = (lam * K) ** (1 / 3) * T ** (2 / 3)
+                assert proved <= 28.6 * (order + lam) + 27 * (K * T) ** 0.5 + 10.8 * K**0.5 + 7.25
+                assert proved <= 4.4 * hf.bounds.theorem_1(n_arms=K, switching_cost=lam, horizon=T)
+                assert proved > hf.bounds.theorem_1(n_arms=K, switching_cost=lam, horizon=T)
+
+
+@pytest.mark.plain
+def test_in_a_store_the_rule_comes_with_each_ask():
+    router = hf.open("memory:", "g", hf.Guarded(arms=["a", "b"], switching_cost=0.0), seed=1)
+    with pytest.raises(hf.InvalidParameter, match="rule must be announced"):
+        router.ask()
+    with pytest.raises(hf.InvalidParameter, match="rule must be one of"):
+        router.ask(rule="c")
+    assert router.ask(rule="a").arm == "a"
+    with pytest.raises(hf.OutOfTurn, match="has no guard"):
+        _ = hf.open("memory:", "t", hf.TsallisSwitch(2, switching_cost=0.1)).guard
+    for _ in range(300):
+        decision = router.ask(rule="a")
+        router.tell(decision.id, float(decision.arm == "a"))
+    assert router.guard.acting
+    assert router.guard.why.startswith("The guard plays since round")
+    assert {decision.arm for decision in (router.ask(rule="a") for _ in range(5))} == {"b"}

@@ -218,7 +218,7 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
     if isinstance(policy, PausedTsallis) and cost == policy.switching_cost:
         value = partial(safety.paused, n_arms=policy.n_arms, switching_cost=cost, budget=policy.budget)
         return Proved("paused", "Theorem E of docs/paused.md", COST, value)
-    if isinstance(policy, Guarding) and policy.followed is not policy and policy.cost == cost and policy.n_arms >= 2:
+    if isinstance(policy, Guarding) and policy.has_guard and policy.cost == cost and policy.n_arms >= 2:
         value = partial(safety.guarded, n_arms=policy.n_arms, switching_cost=cost)
         return Proved("guarded", "Theorem I of docs/tracking.md", COST, value)
     return proved_regret(policy) if cost == 0.0 else None

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from math import inf, isfinite
 from secrets import token_hex
-from typing import Any, NoReturn, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.codec import block_values, first_head, new_game, setup_of, state_text
@@ -54,6 +54,9 @@ from holdfast.numerics.scales import Scale
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
 from holdfast.text import counted, number
+
+if TYPE_CHECKING:
+    from holdfast.policies.guarded import Guard, Guarding
 
 LOG = logging.getLogger(__name__)
 LOG.addFilter(Sparse())  # a store that is away for an hour is not said with each ask
@@ -390,6 +393,11 @@ class Router:
         return self._executor.read(certificate_of)
 
     @property
+    def guard(self) -> Guard:
+        """Where the guard stands, by the losses known: what it has spent, and whether it has taken over and why."""
+        return self._executor.read(guard_of)
+
+    @property
     def open_decisions(self) -> list[Decision]:
         """Open decisions: handed out, without a loss, in blocks that are not settled."""
         return self._executor.read(open_decisions_of)
@@ -601,6 +609,13 @@ def certificate_of(transaction: Transaction, setup: Setup) -> float:
         raise OutOfTurn(f"{policy.label} has no certificate: it does not see the losses of all arms")
     state = stored_state(setup, transaction).learner.state
     return float(policy.certificate(state))  # type: ignore[attr-defined]  # such policies have one
+
+
+def guard_of(transaction: Transaction, setup: Setup) -> Guard:
+    """Return `Router.guard` inside a transaction."""
+    if not setup.policy.has_guard:
+        raise OutOfTurn(f"{setup.policy.label} has no guard: use holdfast.Guarded")
+    return cast("Guarding", setup.policy).guard_of(stored_state(setup, transaction).learner.state)
 
 
 def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
@@ -865,9 +880,13 @@ def why(transaction: Transaction, setup: Setup, now: float = -math.inf) -> str:
     block = transaction.blocks("number", head.current) if setup.settings.holdback else []
     said, others = why_block(head, setup, block[0] if block else None, now), why_conversations(transaction, setup)
     pinned = setup.pin is not None and setup.pin[1] > max(head.clock, now)
-    if others is None or pinned:
+    if pinned:
         return said
-    return others if head.arm < 0 else f"{said} {others}"
+    if others is not None:
+        said = others if head.arm < 0 else f"{said} {others}"
+    if not setup.policy.has_guard or head.drawn == 0:
+        return said
+    return f"{said} {guard_of(transaction, setup).why}"
 
 
 def why_block(head: Head, setup: Setup, block: Block | None = None, now: float = -math.inf) -> str:

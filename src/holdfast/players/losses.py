@@ -19,7 +19,7 @@ def announced_value(policy: Policy, given: Mapping[str, Any]) -> tuple[float, tu
             raise InvalidParameter(name, f"is not announced to {policy.label}", value)
     if wanted is None:
         return 0.0, policy.bounds
-    value = given[wanted]
+    value = given.get(wanted)
     if value is None:
         raise InvalidParameter(wanted, Words("must be announced when a block begins: ", Call("ask", wanted)), None)
     if wanted == "rule":

@@ -6,7 +6,7 @@ A player validates its input and counts. All numbers behind a decision come from
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,10 @@ from holdfast.numerics.sums import exact_sum
 from holdfast.players.game import Game
 from holdfast.players.losses import announced_value, normalised_total, number_of, outside_range
 from holdfast.players.saves import checked, described, opened, policy_of, sealed
-from holdfast.policies.guarded import Guard
 from holdfast.policies.policy import Mask, Policy
+
+if TYPE_CHECKING:
+    from holdfast.policies.guarded import Guard, Guarding
 
 KEPT_PIECES = 256
 """Losses of a block kept singly before they are summed exactly into a few numbers."""
@@ -116,10 +118,9 @@ class Player:
     @property
     def guard(self) -> Guard:
         """Where the guard stands: what it has spent, its estimates, whether it has taken over and why."""
-        guard: Guard | None = self.policy.guard_of(self._game.state)
-        if guard is None:
+        if not self.policy.has_guard:
             raise AttributeError(f"{self.policy.label} has no guard: use holdfast.Guarded")
-        return guard
+        return cast("Guarding", self.policy).guard_of(self._game.state)
 
     @property
     def hold(self) -> int:

@@ -379,6 +379,10 @@ class Guarding(Policy):
         """The rule; None where its choice is announced."""
 
     @property
+    def has_guard(self) -> bool:
+        return self.followed is not self
+
+    @property
     @abstractmethod
     def cost(self) -> float | None:
         """λ in `units`; None where it is announced."""
@@ -435,7 +439,7 @@ class Guarding(Policy):
         fresh = {"account": [0.0] * len(kept), "s": 0.0, "order": 0.0, "left": 0.0, "against": 0.0}
         return own | fresh | {"accounts": own["accounts"] + 1, "number": own["number"] + 1} | after
 
-    def guard_of(self, state: Any) -> Guard | None:
+    def guard_of(self, state: Any) -> Guard:
         """Return where the guard stands in a game with this state."""
         names: Sequence[int | str] = self.arms or range(self.n_arms)
         unit, (low, _) = self.unit, self.units
@@ -508,7 +512,7 @@ class Guarded(Guarding):
     >>> arm = player.ask()
     >>> player.tell(0.25)
     >>> player.guard.why
-    'The rule leads: it has cost about 0.5 more than 1 would have, and the guard takes over beyond 42.77.'
+    'The rule leads: it has cost about 0.7491 more than 1 would have, and the guard takes over beyond 33.32.'
     """
 
     id: ClassVar[str] = "guarded"

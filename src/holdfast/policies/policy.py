@@ -211,9 +211,10 @@ class Policy(ABC):
         """The user's function that chooses the arm from the rounds told so far, if it follows one."""
         return None
 
-    def guard_of(self, state: Any) -> Any:
-        """Return where its guard stands in a game with this state; None without one."""
-        return None
+    @property
+    def has_guard(self) -> bool:
+        """True if a guard leads it (`holdfast.Guarded`): `guard_of(state)` then says where that stands."""
+        return False
 
     @property
     def full_information(self) -> bool:

@@ -33,7 +33,7 @@ Time moves in `choose`, losses move in `observe`, each by the arm and visit of i
 out before earlier losses are known. A loss that comes late still moves the level and the doubt of its arm, also if that
 has been left. C, its shadows and the look learn from the visit that goes on alone.
 
-``docs/tracking.md`` has the measurements. No bound is proved for it.
+It is guarded by default (`holdfast.policies.guarded`). ``docs/tracking.md`` has the measurements, and the theorem.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from holdfast.numerics.layout import (
 )
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST
-from holdfast.policies.guarded import Guard, Guarding
+from holdfast.policies.guarded import Guarding
 from holdfast.policies.policy import Announcement, Kernels, Mask, rearranged
 
 ANNOUNCED = "announced"
@@ -386,7 +386,8 @@ class TrackingSwitch(Guarding):
 
     It doubts what it has not seen for long, looks at other arms when what may be missed exceeds what a look costs, and
     holds where nothing changes. In the changing worlds measured, its cost above the best plan was about half of
-    `AdaptiveTsallisSwitch`'s; in some still worlds it costs more. No bound is proved for it (``docs/tracking.md``).
+    `AdaptiveTsallisSwitch`'s; in some still worlds it costs more. A guard keeps its cost against every fixed arm under
+    the bound of Theorem I (``docs/tracking.md``).
 
     Parameters
     ----------
@@ -398,6 +399,8 @@ class TrackingSwitch(Guarding):
     notice
         Look at every arm at least once in about so many rounds, whether it seems to pay or not. By default looks
         follow how often the world has changed so far.
+    guarded
+        False for the rule alone, which has no proved bound.
 
     Examples
     --------
@@ -459,9 +462,6 @@ class TrackingSwitch(Guarding):
         p = np.zeros(self.n_arms)
         p[int(block.arm[0])] = 1.0
         return p
-
-    def guard_of(self, state: Any) -> Guard | None:
-        return super().guard_of(state) if self.guarded else None
 
     def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
         """The arm of the least expected loss among the others."""
