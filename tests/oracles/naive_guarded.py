@@ -100,7 +100,8 @@ class Guarded:
         for i in range(self.K):
             if i != ruled:
                 room = max(top - self.account.excess[i], 1.0)
-                p[i] = min(0.5 * self.v * s / room**2, 0.5 / (self.K - 1))
+                v = max(self.v, self.means[i] ** 2 / 2)
+                p[i] = min(0.5 * v * s / room**2, 0.5 / (self.K - 1))
                 counted[i] = min(self.means[i], p[i] * room / 4)
         p[ruled], counted[ruled] = 1 - sum(p), self.means[ruled]
         arm, reached = ruled, 0.0

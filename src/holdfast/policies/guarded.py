@@ -5,9 +5,9 @@ arm are estimated without bias. When what the game has cost exceeds an arm's est
 bound, `AdaptiveTsallisSwitch` plays to the end of the epoch; then the rule returns, with a fresh account.
 
 **Looks.** Arm i, not the rule's, is looked at with probability x = z²·v·s/room², at most 1/(2(K − 1)): s rounds of this
-account, v the variance of losses around their mean m, `room` what is left until arm i's account passes the limit. So an
-arm that is clearly worse is looked at ever more rarely, and more often where it becomes close. Without a look its
-loss is counted as min(m, x·room/4): then no look carries its account beyond the limit.
+account, v the variance of losses around their mean m, or m²/2 if that is more, `room` what is left until arm i's
+account passes the limit. So an arm that is clearly worse is looked at ever more rarely, and more often where it becomes
+close. Without a look its loss is counted as min(m, x·room/4): then no look carries its account beyond the limit.
 
 **Accounts.** `account` of arm i is what was paid, less the arm's estimated losses. What is expected enters at the draw,
 a loss when it comes, with the probability of its own draw. So it may come late; one that never comes counts as was
@@ -177,8 +177,9 @@ def chances(state: Any, arm: int) -> None:
         if i == arm:
             continue
         room = max(top - state.account[i, 0], 1.0)
-        x = min(CAUTION * state.noise[0] * s / (room * room), most)
-        state.chance[i, 0], state.base[i, 0] = x, min(state.baseline[i, 0], STEP * x * room)
+        m = state.baseline[i, 0]
+        x = min(CAUTION * max(state.noise[0], 0.5 * m * m) * s / (room * room), most)
+        state.chance[i, 0], state.base[i, 0] = x, min(m, STEP * x * room)
         rest -= x
     state.chance[arm, 0], state.base[arm, 0] = rest, state.baseline[arm, 0]
 
