@@ -107,6 +107,7 @@ from holdfast.replays.result import Replay as Replay
 from holdfast.replays.run import replay as replay
 from holdfast.results import Result as Result
 from holdfast.simulation import Interrupted as Interrupted, Power as Power, Threads as Threads, simulate as simulate
+from holdfast.simulation.contract import Checked as Checked, check as check
 
 __version__: str
 __all__: list[str]

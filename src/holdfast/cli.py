@@ -21,6 +21,7 @@ from holdfast import machine_code
 from holdfast.command_line import LIST, Command, numbers
 from holdfast.decisions import cli as store_commands
 from holdfast.decisions.stores.address import NotShown, parse_address
+from holdfast.doctor import doctor
 from holdfast.errors import HoldfastError, InvalidParameter, error_to_json, printable
 from holdfast.lab import commands as lab_commands
 from holdfast.replays import commands as replay_commands
@@ -133,6 +134,7 @@ app.add_typer(benchmark, name="benchmark")
 machine_code.add_to(app)
 lab_commands.add_to(app, study, benchmark)
 app.command(cls=Command)(bounds)
+app.command(cls=Command)(doctor)
 
 
 class PipeSafeStdout:

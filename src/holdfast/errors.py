@@ -35,6 +35,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -312,6 +313,11 @@ class OtherSettings(HoldfastError, ValueError):
         advice = (" (to change it: ", Changes(differences, self.wanted), ")") if self.wanted else ()
         super().__init__(Words(f"game {name!r} exists with different settings: {shown}", *advice))
 
+    @property
+    def is_another_game(self) -> bool:
+        """True where losses, or the names of arms, would mean something else."""
+        return "units" in self.differences or None in self.differences.get("arms", ())
+
 
 class OtherRequest(HoldfastError, ValueError):
     """Another call was made under this idempotency key."""
@@ -339,6 +345,15 @@ class BadStore(StoreError):
     """A store that this version cannot use: damaged, foreign or of another version."""
 
     exit_code, status = 8, 500
+
+
+def from_users(error: BaseException) -> bool:
+    """Tell whether an error passed through a user's own code, such as a class derived from `Policy`."""
+    trace, modules = error.__traceback__, set()
+    while trace is not None:
+        modules.add(str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0])
+        trace = trace.tb_next
+    return not modules <= {__name__.partition(".")[0], "numpy", *sys.stdlib_module_names}
 
 
 def _without_password(value: object) -> object:

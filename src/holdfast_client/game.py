@@ -319,6 +319,11 @@ class Game:
         """Return the log, or the ``record`` of all arms' losses, as a Parquet file."""
         return self.server.call("GET", f"{self.place}/export?format=parquet&what={what}")
 
+    def decision(self, id: str) -> dict[str, Any]:
+        """Follow one decision: who asked, why this arm, what it lost and when, what was learnt."""
+        found: dict[str, Any] = self.send("GET", f"/decisions/{quote(id, safe='')}")
+        return found
+
     def view(self) -> dict[str, Any]:
         """Policy, settings and status of the game."""
         found: dict[str, Any] = self.send("GET")
@@ -344,6 +349,7 @@ class Game:
         return found
 
     aend, asettle, aexport = _in_thread(end), _in_thread(settle), _in_thread(export)
+    adecision = _in_thread(decision)
     aview, asummary, acompare = _in_thread(view), _in_thread(summary), _in_thread(compare)
     aobserve = _in_thread(observe)  # type: ignore[arg-type]  # an option might be called `self`
     achange = _in_thread(change)  # type: ignore[arg-type]

@@ -301,3 +301,21 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert first[0] == second[0] == "(2, 2)"
     assert int(first[1]) > 0
     assert int(second[1]) == 0
+
+
+def test_code_that_checks_indices_is_kept_apart(monkeypatch, cache):
+    """NUMBA_BOUNDSCHECK makes other machine code."""
+
+    def halved():
+        @kernel
+        def half(x):
+            return 0.5 * x[0]
+
+        return half
+
+    found = set()
+    for checked in (None, 1):
+        monkeypatch.setattr(config, "BOUNDSCHECK", checked)
+        assert halved()(np.ones(1)) == 0.5
+        found.add(len(list(Path(cache).rglob("*.kernel"))))
+    assert found == {1, 2}

@@ -8,6 +8,7 @@ from naive_ties import Ties
 
 import holdfast as hf
 from holdfast import bounds
+from holdfast.bounds.table import proved_cost
 from holdfast.kernels import COMPILED
 
 CASES = [(2, 1.0, 0.5, 1e4), (8, 1.0, 0.2, 1e6)]
@@ -93,6 +94,27 @@ def test_theorem_E_agrees_with_the_page(tau):
                 for moved in (0.0, 10.0, 1e6):
                     proved = bounds.paused_constrained(**case, gaps=0.3, corruption=moved)
                     assert proved == pytest.approx(fixed_gaps(K, lam, T, 0.3, moved), rel=1e-12)
+
+
+def test_theorem_E_with_the_adaptive_policy_as_the_fallback():
+    """Theorem B stands for Theorem 1 in what an epoch costs after the pause, and 2.82 for 1 in what gaps make of it."""
+    K, lam, T, tau = 5, 2.0, 10**6, 0.5
+    case = {"n_arms": K, "switching_cost": lam, "horizon": T, "budget": tau}
+    extra, begun, m = 0.0, 0, 2
+    while begun < T:
+        U = bounds.theorem_1(n_arms=K, switching_cost=lam, horizon=m)
+        left = min(m, T - begun) - math.ceil(tau * (U + lam) / lam)
+        if left > 0:
+            longer = {"n_arms": K, "switching_cost": lam, "horizon": left}
+            extra += bounds.adaptive(**longer) - bounds.theorem_1(**longer)
+        begun, m = begun + m, 2 * m
+    assert bounds.paused(**case, fallback="adaptive") - bounds.paused(**case) == pytest.approx(extra)
+    assert extra > 0
+    found = [bounds.paused_constrained(**case, gaps=0.2, fallback=who) for who in ("tsallis-switch", "adaptive")]
+    free = bounds.paused_constrained(**case | {"switching_cost": 0.0}, gaps=0.2)
+    assert (found[1] - free) / (found[0] - free) == pytest.approx((1 + 2.82 / tau) / (1 + 1 / tau))
+    proved = proved_cost(hf.PausedTsallis(K, switching_cost=lam, budget=tau, fallback="adaptive"), lam)
+    assert proved.value(horizon=T) == bounds.paused(**case, fallback="adaptive")
 
 
 def test_theorem_E_in_its_parts():

@@ -6,7 +6,7 @@ from rich.console import Console
 
 import holdfast as hf
 from holdfast.decisions.cli import show_game
-from holdfast.decisions.router import why, why_block, why_conversation
+from holdfast.decisions.why import why, why_block, why_conversation
 
 EACH = hf.TsallisInf(arms=["a", "b", "c"])
 

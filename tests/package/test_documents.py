@@ -21,6 +21,8 @@ ELSEWHERE = {
     "docs/new_environment.md": "tests/package/test_documents.py",
     "docs/new_policy.md": "tests/package/test_documents.py",
     "docs/production.md": "tests/decisions/test_documents.py",
+    "docs/openfeature.md": "tests/adapters/test_openfeature.py",
+    "docs/research_tools.md": "tests/adapters/test_research.py",
     "docs/replay.md": "tests/replays/test_replay_docs.py",
 }
 """Pages whose code has tests of its own."""
@@ -113,7 +115,7 @@ def test_the_skeleton_of_a_policy_plays(tmp_path):
 
 
 def test_the_skeleton_of_an_environment_plays(tmp_path):
-    (skeleton,) = python_blocks("docs/new_environment.md")
+    skeleton, _ = python_blocks("docs/new_environment.md")
     assert "adaptive" in run(tmp_path, skeleton)
 
 
@@ -149,7 +151,7 @@ def test_a_saved_game_of_ones_own_policy_is_found_by_module_and_class(tmp_path):
 import holdfast as hf
 from follow import EpsilonLeader
 
-player = EpsilonLeader(4).player(seed=1)
+player = EpsilonLeader(4, switching_cost=0.1).player(seed=1)
 player.ask()
 player.tell(0.5)
 assert '"follow:EpsilonLeader"' in player.save()

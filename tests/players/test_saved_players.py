@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import dataclass
 
 import hypothesis.strategies as st
 import pytest
@@ -152,3 +153,18 @@ def test_numbers_are_read_by_name():
         for part in ("state", "block"):
             document["player"][part] = dict(reversed(document["player"][part].items()))
         assert Player.load(json.dumps(document)).save() == saved
+
+
+@dataclass(frozen=True)
+class Mistaken(TsallisSwitch):
+    """A policy of one's own with a mistake in its parameters."""
+
+    def parameters(self):
+        return dict[str, float]()["rate"]
+
+
+def test_a_mistake_in_ones_own_class_is_no_damage(saved):
+    text = resigned(saved, lambda player: player["policy"].update(policy=f"{__name__}:Mistaken"))
+    with pytest.raises(KeyError, match="rate") as mistake:
+        Player.load(text, allow=[Mistaken])
+    assert mistake.traceback[-1].name == "parameters"

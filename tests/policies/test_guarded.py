@@ -1,7 +1,7 @@
 """A guarded rule against its naive twin; what it does to bad rules, and to late and missing losses."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import naive_adaptive
 import naive_guarded
@@ -15,6 +15,7 @@ from holdfast.bounds import safety
 from holdfast.kernels import COMPILED, Kernels, Scalar, kernel
 from holdfast.numerics.random import uniform
 from holdfast.players.game import Game
+from holdfast.policies.guarded import Guarding
 from holdfast.policies.policy import PlainBlock, Policy
 
 needs_machine_code = pytest.mark.skipif(not COMPILED, reason="long games")
@@ -265,7 +266,7 @@ def test_where_nothing_changes_the_guard_looks_rarely_and_never_takes_over(lam):
         for losses in (rng.random((10_000, 4)) < means).astype(float):
             arm, _ = game.begin()
             game.observe(game.block, losses[arm], 1.0)
-        found = game.policy.guard_of(game.state)
+        found = cast(Guarding, game.policy).guard_of(game.state)
         assert found.taken_over == 0
         assert found.spent < 0.03 * hf.bounds.theorem_1(n_arms=4, switching_cost=lam, horizon=10_000)
 

@@ -12,6 +12,7 @@ from statistics_of_samples import SEED
 import holdfast as hf
 from holdfast.kernels import COMPILED
 from holdfast.players.game import Game
+from holdfast.simulation.contract import blocks_are_values
 
 pytestmark = pytest.mark.plain
 
@@ -98,25 +99,7 @@ def test_any_order_of_observations_comes_to_the_same(name):
 @pytest.mark.parametrize("name", CASES)
 def test_blocks_that_are_kept_play_as_blocks_in_place(name):
     """Serial play through values that were stored as numbers: the same bits."""
-    case = CASES[name]
-    straight, stored = KernelGame(case.policy, name), KernelGame(case.policy, name)
-    t = n = 0
-    while t < (HORIZON if COMPILED else 200):
-        n += 1
-        announced = case.announce(n) if case.announce else None
-        arm, length = straight.choose(announced)
-        assert stored.choose(announced) == (arm, length)
-        loss = length * case.highest_loss(n) * loss_of(n, arm)
-        straight.observe(loss, length)
-        values = stored.kept_block().tolist()
-        assert values[:2] == [arm, length]
-        assert 0 < values[2] <= 1 or not case.policy.knows_probabilities
-        stored.game.block[:] = np.nan  # nothing but the values is left of the block
-        stored.game.block[0] = arm
-        stored.observe(loss, length, np.array(values))
-        stored.game.block[0] = arm
-        t += length
-    assert stored.game.saved_state() == straight.game.saved_state()
+    blocks_are_values(CASES[name].policy, HORIZON // 2 if COMPILED else 100)
 
 
 def test_a_loss_that_never_comes_does_no_harm():
@@ -139,9 +122,6 @@ def test_part_of_a_block_may_be_observed():
     assert whole.state.C.tolist() == part.state.C.tolist()
 
 
-CANNOT_CORRECT = ("hold-forever", "tracking", "tracking, notice", "tracking, announced", "tracking, one arm")
-
-
 @pytest.mark.parametrize("name", LATE)
 def test_a_total_may_be_corrected_after_it_was_observed(name):
     """After others were observed, another total is put in place of one: as if that had come, where estimates are sums.
@@ -160,7 +140,7 @@ def test_a_total_may_be_corrected_after_it_was_observed(name):
         for block, lasted in begun[1:]:
             game.observe(0.5 * lasted, lasted, block)
     found = corrected.game.correct(first, rounds, 0.25 * rounds, 0.0)
-    assert found == (name not in CANNOT_CORRECT)
+    assert found == (type(case.policy).correct is not hf.Policy.correct)
     if not found:
         return
     assert differences(corrected.state.C) == pytest.approx(differences(twin.state.C), rel=1e-12, abs=1e-12)

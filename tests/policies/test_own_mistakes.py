@@ -209,7 +209,11 @@ def of_four(params, state, streams, block):
         (of_no_name, r"kernel of_no_name does not compile: .*'nosuch'.*test_own_mistakes.py, line \d+\)"),
         (of_no_function, r"kernel of_no_function does not compile: .*'no_such_function'.*"),
         (of_text, r"kernel of_text does not compile: .*str.*test_own_mistakes.py, line \d+\)"),
-        (of_four, r"kernel of_four does not compile: .*too many positional arguments.*"),
+        (
+            of_four,
+            r"kernel of_four must take \(params, state, announced, streams, block\); it takes \(params, state, "
+            r"streams, block\) \(.*test_own_mistakes.py, line \d+\)",
+        ),
     ],
 )
 def test_a_kernel_that_does_not_compile_is_named_in_one_line(choose, message):

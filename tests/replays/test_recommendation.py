@@ -10,10 +10,12 @@ ARMS = {"CISO": 110.0, "NYISO": 99.0, "PJM": 190.0}
 
 
 def standing(costs, *, lam=1.0, arms=ARMS, ahead=None):
-    """Policies by name: (mean cost, deviation, what it sees, whether it has a bound)."""
+    """Policies by name: (mean cost, deviation, what it sees, whether it has a bound, whether it follows)."""
     played = {
-        name: GameTotals(mean - lam + deviation * np.linspace(-1.7, 1.7, 50), np.ones(50), None, sees, bounded)
-        for name, (mean, deviation, sees, bounded) in costs.items()
+        name: GameTotals(
+            mean - lam + deviation * np.linspace(-1.7, 1.7, 50), np.ones(50), None, sees, bounded, *follows
+        )
+        for name, (mean, deviation, sees, bounded, *follows) in costs.items()
     }
     return Standing(lam, played, References(arms, 80.0, 10, {}), looking_ahead=ahead or {})
 
@@ -37,34 +39,51 @@ def test_a_policy_that_sees_all_and_saves():
     assert str(said.sentence()) == (
         "Use hedge, because it costs 12 % less than always using NYISO, the best single choice in hindsight, and 13 "
         "% less than leader, the cheapest that sees its own arm only, unless you do not see what the other arms "
-        "lose: then use leader, or adaptive, which has a guarantee."
+        "lose: then use leader, or adaptive, which has a bound against every fixed arm, but follows changes late."
     )
 
 
 def test_who_does_not_see_the_others_stays_where_one_arm_is_the_best_throughout():
     said = recommendation(standing({"hedge": (88.0, 0.0, "all", True), **OWN}), STEADY)
     assert said.unless == "you do not see what the other arms lose"
-    assert said.then == "stay with NYISO, or use adaptive, which has a guarantee"
+    assert (
+        said.then
+        == "stay with NYISO, or use adaptive, which has a bound against every fixed arm, but follows changes late"
+    )
     alone = recommendation(standing(OWN), STEADY)
     assert str(alone.sentence()) == (
         "Stay with NYISO, because nothing that was played costs less and it was the best throughout the record, "
-        "unless another may become the best: then use adaptive, which has a guarantee."
+        "unless another may become the best: then use leader."
     )
     assert alone.decided
+    following = {**OWN, "tracking": (106.0, 1.0, "own", False, True)}
+    assert recommendation(standing(following), STEADY).then == "use tracking"
 
 
 def test_where_the_best_arm_changes_a_policy_is_recommended_that_costs_a_little_more():
     said = recommendation(standing(OWN), CHANGING)
     assert str(said.sentence()) == (
         "Use leader: it costs 1.0 % more than NYISO, the best single choice, which nobody knew beforehand and which "
-        "was the best in only 2 of 4 quarters. If the best arm may change suddenly, for which it has no guarantee, use "
-        "adaptive, which has a guarantee."
+        "was the best in only 2 of 4 quarters. If losses may come that are made against it, for which it has no bound, "
+        "use adaptive, which has a bound against every fixed arm, but follows changes late."
     )
     bounded = recommendation(standing({"adaptive": OWN["adaptive"]}), CHANGING)
     assert str(bounded.sentence()) == (
         "Use adaptive: it costs 4.0 % more than NYISO, the best single choice, which nobody knew beforehand and which "
         "was the best in only 2 of 4 quarters."
     )
+
+
+def test_of_policies_that_cost_nearly_the_same_one_with_a_bound_that_follows_is_recommended():
+    close = {
+        "rule": (90.0, 0.0, "own", False, True),
+        "bounded": (90.5, 0.0, "own", True),
+        "late": (90.2, 0, "own", False),
+    }
+    assert recommendation(standing(close), CHANGING).action == "use rule"
+    both = {**close, "both": (90.9, 0.0, "all", True, True)}
+    assert recommendation(standing(both), CHANGING).action == "use both"
+    assert recommendation(standing({**close, "both": (92.0, 0.0, "all", True, True)}), CHANGING).action == "use rule"
 
 
 def test_what_the_intervals_do_not_decide_is_said():
@@ -82,21 +101,23 @@ def test_what_costs_more_than_a_random_arm_is_not_recommended():
     said = recommendation(standing({"paper": (140.0, 1.0, "own", True)}), CHANGING)
     assert said.action == "stay with NYISO"
     assert said.because == "no policy costs less than an arm taken at random"
-    assert said.then == "use paper, which has a guarantee but costs more here than an arm taken at random"
+    late = "which has a bound against every fixed arm, but follows changes late"
+    assert said.then == f"use paper, {late} and costs more here than an arm taken at random"
 
 
-def test_a_guarantee_is_not_praised_without_what_it_cost():
+def test_a_bound_is_not_praised_without_what_it_cost():
     worse = {**OWN, "adaptive": (140.0, 1.0, "own", True)}
     by_cost = {
         lam: recommendation(standing({"hedge": (88.0, 0.0, "all", True), **some}, lam=lam), CHANGING)
         for lam, some in ((0.5, OWN), (1.0, worse))
     }
+    late = "which has a bound against every fixed arm, but follows changes late"
     assert str(joint_recommendation(by_cost)).endswith(
-        "unless you do not see what the other arms lose: then use leader, or adaptive, which has a guarantee; from λ = "
-        "1 on use leader, or adaptive, which has a guarantee but costs more here than an arm taken at random."
+        f"unless you do not see what the other arms lose: then use leader, or adaptive, {late}; from λ = 1 on use "
+        f"leader, or adaptive, {late} and costs more here than an arm taken at random."
     )
     alone = recommendation(standing(worse), CHANGING)
-    assert alone.then == "use adaptive, which has a guarantee but costs more here than an arm taken at random"
+    assert alone.then == f"use adaptive, {late} and costs more here than an arm taken at random"
 
 
 def test_what_costs_more_is_no_reason():

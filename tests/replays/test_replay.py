@@ -12,6 +12,7 @@ from statistics_of_samples import assert_mean
 
 import holdfast as hf
 from holdfast.policies.registry import find_policy, make_policy
+from holdfast.replays.games import likely_periods
 
 RNG = np.random.default_rng(5)
 ROUNDS, ARMS = 150, 3
@@ -213,7 +214,7 @@ def test_policies_in_every_form():
     assert made.policies["object"]["switching_cost"] == 1.0
     text = "tsallis-switch:switching_cost=1"
     assert list(hf.replay(LOSSES, text, switching_cost=2.0, replications=2).policies) == [text]
-    own = ["adaptive", "tsallis-switch", "leader-cooldown-10"]  # what a random arm costs is known without playing
+    own = ["adaptive", "tracking", "tsallis-switch", "ewma", "fail-over", "threshold-cooldown", "leader-cooldown-10"]
     assert list(hf.replay(LOSSES, switching_cost=2.0, replications=2).policies) == ["hedge-switch", *own]
     assert list(hf.replay(LOSSES, switching_cost=2.0, replications=2, sees="own").policies) == own
 
@@ -486,3 +487,32 @@ def test_the_unit_is_on_axes_and_in_tables(tmp_path):
     page = made.write(tmp_path / "report.html").read_text(encoding="utf-8")
     assert "total cost, kg CO2" in page
     assert "cost so far, kg CO2" in page
+
+
+def swings(rounds: int, *periods: int) -> np.ndarray:
+    """Losses of two arms that swing with periods of their own, and noise."""
+    t, noise = np.arange(rounds)[:, None], 0.05 * np.random.default_rng(2).random((rounds, 2))
+    return 0.3 + noise + sum(0.15 * (1 + np.sin(2 * np.pi * t / P + np.array([0.0, 2.0]))) for P in periods)
+
+
+def test_periods_that_a_record_suggests():
+    assert likely_periods(swings(900, 24))[0] == 24
+    assert likely_periods(swings(900, 7))[0] == 7
+    assert 168 in likely_periods(swings(1700, 168))
+    assert likely_periods(np.random.default_rng(1).random((9000, 2))) == (24,)
+    assert 24 not in likely_periods(swings(100, 24))  # too short to see a day five times
+    assert likely_periods(np.zeros((200, 2))) == (24,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("period", [7, 24, 168])
+def test_a_period_found_costs_no_more_than_one_given(period: int) -> None:
+    losses, settings = swings(1700, period), {"switching_cost": [0.1, 1.0], "replications": 2, "progress": False}
+    found = hf.replay(losses, **settings)
+    for given in (24, period):
+        told = hf.replay(losses, ["hedge-switch:forecast_rounds=0,period=" + str(given)], **settings)
+        for cost in (0.1, 1.0):
+            (name,) = told.policies
+            assert found.standing(cost).costs["hedge-switch"][0] <= told.standing(cost).costs[name][0] + 1e-9
+    if period == 168:  # shorter ones are found while it plays
+        assert any("a period of 168 rounds" in note and "found in this record" in note for note in found.notes)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import test_all_losses
 import test_conversations
+import test_following
 import test_operators
 import test_outcomes
 import test_store_contract as contract
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.slow
 
 NOT_HERE = {
     "test_a_conversation_that_is_idle_has_ended",
+    "test_a_decision_is_followed_in_a_shell",
     "test_a_paused_arm_is_not_handed_out_by_any_process",
     "test_a_scale_that_was_changed_counts_for_all_processes_at_once",
     "test_ended_conversations_leave_one_row_until_compacted",
@@ -33,7 +35,7 @@ NOT_HERE = {
 }
 """Tests that look at a store's own rows, or start commands and processes on one."""
 
-for _room in (contract, test_operators, test_conversations, test_outcomes, test_all_losses):
+for _room in (contract, test_operators, test_conversations, test_outcomes, test_all_losses, test_following):
     for _name, _test in vars(_room).items():
         if _name.startswith("test_") and callable(_test) and _name not in NOT_HERE:
             globals()[_name] = _test

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numba
 import numpy as np
 
-from holdfast._numba.identity import NotHashable, hidden_randomness, identity, kernels_of
+from holdfast._numba.identity import NotHashable, hidden_randomness, identity, kernels_of, not_compiled
 from holdfast.errors import HoldfastError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,11 +61,33 @@ def frozen(kernel: Callable[..., Any]) -> str:
                 f"kernel {function.__name__} must draw from the stream it is handed, as next_uniform(streams, g) "
                 f"does; it reads {name}"
             )
+        code = _source(part).__code__
+        refused = not_compiled(code)
+        if refused is not None:
+            name, file = code.co_name, code.co_filename
+            rule = f"must not {refused[0]} ({file}, line {refused[1]})"
+            raise HoldfastError(f"kernel {name} {rule}: kernels allocate nothing and raise nothing")
         now = _frozen(function)
         if COMPILED and _COMPILED_WITH.setdefault(part, now) != now:
             _COMPILED_WITH[part] = now
             cast(Any, part).recompile()
     return _frozen(getattr(kernel, "py_func", kernel))
+
+
+def _source(kernel: Any) -> Any:
+    """Return the function of a kernel as it was written: plain Python wraps it."""
+    return getattr(kernel, "py_func", getattr(kernel, "__wrapped__", kernel))
+
+
+def takes(kernel: Callable[..., Any], *names: str) -> None:
+    """Raise an error unless a kernel takes as many arguments as these names."""
+    code = _source(kernel).__code__
+    own = code.co_varnames[: code.co_argcount]
+    if len(own) != len(names):
+        raise HoldfastError(
+            f"kernel {code.co_name} must take ({', '.join(names)}); it takes ({', '.join(own)}) "
+            f"({code.co_filename}, line {code.co_firstlineno})"
+        )
 
 
 def composed(compose: F) -> F:

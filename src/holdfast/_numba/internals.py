@@ -40,7 +40,12 @@ from holdfast.errors import HoldfastError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
+NUMBA = Path(numba.__file__).resolve().parent
+
 VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
+
+SWITCHES = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
+"""Settings of Numba, each an environment variable with NUMBA_ before it, that change machine code."""
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
@@ -155,9 +160,10 @@ class DiskCache:
 
     def _key(self, signature: Any, target: Any) -> str | None:
         """Return the key of an overload, computed each time: a value that a kernel reads may have changed."""
-        sources = _sources()
+        sources, switches = _sources(), [getattr(numba.config, name, None) for name in SWITCHES]
         try:
-            parts = (identity(self._function), str(signature), target.codegen().magic_tuple(), VERSIONS, sources)
+            built = target.codegen().magic_tuple(), VERSIONS, switches
+            parts = (identity(self._function), str(signature), *built, sources)
         except (NotHashable, ValueError, RecursionError):  # ValueError: a closure whose cell is still empty
             return None
         return hashlib.sha256(repr(parts).encode()).hexdigest() if sources else None
@@ -217,11 +223,14 @@ def _in_one_line(message: str) -> str:
         wrong += next((f" {line[4:]}" for line in said if line.startswith(">>> ")), "")
     elif re.search(r"Untyped global name .*<class '(function|method)'>$", wrong):
         wrong += "; is it marked @kernel?"
+    if "NRT required" in wrong or re.search(r"<(built-in )?function (empty|zeros|ones|full|array)\b", wrong):
+        wrong = "it makes an array or a list, and a kernel allocates nothing: keep the numbers in the state, as Scratch"
     name = re.search(r"<function (?:\S+\.)?(\S+) at ", message)
     places = [
         (Path(file).resolve(), n) for file, n in re.findall(r'(?:File "|at )([^\s"]+)"?(?:, line | \()(\d+)', message)
     ]
-    place = next((f" ({file}, line {n})" for file, n in places if PACKAGE not in file.parents), "")
+    foreign = [f" ({file}, line {n})" for file, n in places if not {PACKAGE, NUMBA} & {*file.parents}]
+    place = next(iter(foreign), "")
     return (
         f"kernel {name[1]} does not compile: {wrong}{place}" if name else f"a kernel does not compile: {wrong}{place}"
     )

@@ -21,10 +21,11 @@ from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, names
 from holdfast.decisions import copies, open as open_game, open_many
 from holdfast.decisions.requests import HELP, METAVAR, Ask, options_of
-from holdfast.decisions.router import Router, why_conversations
+from holdfast.decisions.router import Router
 from holdfast.decisions.settings import written_patience, written_time
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.why import why_conversations
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
 from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
@@ -39,7 +40,9 @@ Patience = Annotated[
     str | None,
     typer.Option(help="How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever."),
 ]
-Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
+Missing = Annotated[
+    str | None, typer.Option(help="What a loss that does not come counts as: highest, mean, drop or a number.")
+]
 Allow = Annotated[
     list[str] | None,
     typer.Option(metavar="MODULE:CLASS", help="A user-defined policy that may be imported; may be given again."),
@@ -66,6 +69,7 @@ def add_to(app: typer.Typer) -> None:
         "tell": tell,
         "list": list_games,
         "show": show,
+        "decision": decision,
         "export": export,
         "compare": compare,
         "change": change,
@@ -151,12 +155,15 @@ def ask(
     remember: Remember = None,
     scale: ScaleText = None,
     holdback: Holdback = None,
+    settings: Annotated[
+        str, typer.Option(metavar="WHOSE", help="Whose settings count where the game has others: store, code or same.")
+    ] = "store",
     as_json: AsJson = False,
     allow: Allow = None,
     **options: Any,
 ) -> None:
     """Ask which arm to play: prints the decision's id and arm."""
-    settings = {
+    of_policy = {
         "arms": names(arms) or None,
         "switching_cost": switching_cost,
         "units": _units("--units", units),
@@ -164,13 +171,14 @@ def ask(
     own = _options(patience, missing, remember, scale, holdback)
     begun = None
     if policy is not None:
-        begun = _policy(policy, settings)
+        begun = _policy(policy, of_policy)
     else:
-        for parameter, value in {**settings, **own}.items():
+        for parameter, value in {**of_policy, **own}.items():
             if value is not None:
                 rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
                 raise InvalidParameter(parameter, rule, value)
-    with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **own) as router:
+    url, more = _store(url, new=begun is not None), {**own, "settings": settings}
+    with open_game(url, name, begun, allow=allow or (), **more) as router:
         given = {option: _given(router, option, text) for option, text in options.items() if text is not None}
         decisions = router.ask(1 if n is None else n, **given)
     if as_json:
@@ -251,6 +259,31 @@ def show(
     else:
         show_together(routers, Console())
     routers[0].close()
+
+
+def decision(
+    url: Url,
+    name: Name,
+    id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Follow one decision: who asked, why this arm, what it lost and when, what was learnt."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        found = asdict(router.decision(id))
+    if as_json:
+        print(json.dumps(found))
+        return
+    for what, value in found.items():
+        if value is not None:
+            shown = (
+                _moment(value)
+                if what in ("asked", "told", "settled")
+                else json.dumps(value)
+                if what == "measures"
+                else printable(value)
+            )
+            print(f"{what:12}{shown}")
 
 
 def export(
@@ -552,7 +585,7 @@ def show_game(router: Router, console: Console) -> None:
     if totals.overdue:
         late = f"they come {totals.lateness:,.3g} rounds late on average"
         waits = f"{counted(totals.overdue, 'block waits', 'blocks wait')} for losses that are long overdue ({late})"
-        console.print(f"warning: {waits}, for ever. Give a patience:", style="bold")
+        console.print(f"warning: {waits}, forever. Give a patience:", style="bold")
         names = shlex.join([router.store.url, router.name])
         console.print(f"holdfast store change {printable(names)} --patience 10m", soft_wrap=True, markup=False)
     paused = [
@@ -613,6 +646,10 @@ def chart(blocks: Sequence[Any], n_arms: int, width: int, marks: str = MARKS) ->
     first, last = shown[0].number, shown[-1].number
     lines.append(f"  blocks {first} to {last}, oldest on the left")
     return Text("\n".join(lines))
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 def _when(seconds: float | None) -> str:

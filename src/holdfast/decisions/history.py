@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from holdfast.decisions import holdout as holdback
 from holdfast.decisions.codec import block_numbers, undamaged
 from holdfast.decisions.executor import Executor, stored_state
-from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, Head, Loss
+from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, HandedOut, Head, Loss
 from holdfast.decisions.requests import Compact
 from holdfast.decisions.settings import ArmSums, Part, Setup, long_wait, named_as_given, parts_of, players_of
-from holdfast.decisions.stores.sql import Transaction
+from holdfast.decisions.stores.sql import Transaction, row_of, select
 from holdfast.errors import BadStore, InvalidParameter, printable
 from holdfast.extras import pl
 from holdfast.files import whole_file
@@ -31,13 +31,35 @@ AT_ONCE = 1000
 
 SUFFIXES = (".csv", ".parquet")
 
-LOG = ("time", "arm", "loss", "probability", "block", "single", "status", "conversation")
-"""Columns of the log."""
+MOST_ROUNDS = 5000
+"""Rounds read in one transaction for the log: others wait meanwhile."""
+
+LOG = {
+    "time": "Float64",
+    "arm": "String",
+    "loss": "Float64",
+    "probability": "Float64",
+    "block": "Int64",
+    "single": "Boolean",
+    "status": "String",
+    "conversation": "Boolean",
+    "id": "String",
+    "request": "String",
+    "key": "String",
+    "asked": "Float64",
+    "told": "Float64",
+    "measures": "String",
+}
+"""Columns of the log with their types in Polars; arms may be numbers."""
 
 MOST_ARMS = 10
 """Arms shown in the repr of totals."""
 
 CHOSEN_BY = {0: "policy", PINNED: "operator", BY_RULE: "rule"}
+
+Place = tuple[int, int]
+"""A block and a round of it."""
+FIRST: Place = (1, 0)
 
 Round = tuple[float | None, str]
 """The loss that counted for a round, and its status."""
@@ -158,7 +180,11 @@ class History:
 
     @property
     def log(self) -> pl.DataFrame:
-        """One row per round handed out: time, arm, loss, probability, block, single, status, conversation.
+        """One row per round handed out: time, arm, loss, probability, block, single, status, conversation, and more.
+
+        `time` is when its block began, so that it never runs backwards; `asked` and `told` are the times of the ask and
+        of the loss. `id`, `request` and `key` name the decision, the call that asked and the conversation; `measures`
+        is what was reported instead of a loss, as JSON. What is no longer kept one by one is null.
 
         `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled);
         ``missing``, where it is the substitute, or null where the round was dropped; ``open`` while the loss
@@ -172,27 +198,16 @@ class History:
     def log_parts(self) -> Iterator[pl.DataFrame]:
         """Yield the log in parts, in order. The first is empty."""
         setup = self._executor.setup
-        arm = pl.Int64 if setup.policy.arms is None else pl.String
-        types = (pl.Float64, arm, pl.Float64, pl.Float64, pl.Int64, pl.Boolean, pl.String, pl.Boolean)
-        last = 0
-        found: list[tuple[Block, list[Round], bool]] = []
+        schema = {column: getattr(pl, kind) for column, kind in LOG.items()}
+        schema["arm"] = pl.Int64 if setup.policy.arms is None else pl.String
+        place: Place | None = FIRST
+        rows: list[tuple[Any, ...]] = []
         while True:
-            columns: dict[str, list[Any]] = {name: [] for name in LOG}
-            for block, rounds, single in found:
-                columns["time"] += [block.began] * len(rounds)
-                by = players_of(block, len(rounds))
-                columns["arm"] += [setup.name_of(arm) for arm, _ in by]
-                columns["loss"] += [loss for loss, _ in rounds]
-                columns["probability"] += [probability for _, probability in by]
-                columns["block"] += [block.number] * len(rounds)
-                columns["single"] += [single] * len(rounds)
-                columns["status"] += [status for _, status in rounds]
-                columns["conversation"] += [block.key is not None] * len(rounds)
-            yield _with_times(pl.DataFrame(columns, schema=dict(zip(LOG, types, strict=True))), "time")
-            found = self._executor.read(partial(_rounds_after, last))
-            if not found:
+            part = pl.DataFrame(rows, schema=schema, orient="row")
+            yield _with_times(part, "time", "asked", "told")
+            if place is None:
                 return
-            last = found[-1][0].number
+            rows, place = self._executor.read(partial(_rows_after, place))
 
     @property
     def record(self) -> pl.DataFrame:
@@ -230,25 +245,29 @@ class History:
 
         ``print(router.history.compare().words())`` says ``saves 7 % (2 to 12), since 3 March``. A unit is a block, in
         which every round counts, or a conversation, of which the mean counts. It is about the rows that are there,
-        since `holdback`, the switching cost and the scale were changed last. A unit that is open counts with all that
-        its loss can be, so that a loss that never comes makes the interval a little wider and stops nothing.
+        since the scale was changed last; each unit counts with the switching cost and the share that it began with. A
+        unit that is open counts with all that its loss can be, so that a loss that never comes makes the interval a
+        little wider and stops nothing. Units without a rule are left out, and counted.
         """
         setup = self._executor.read(lambda _, setup: setup)
         share, (low, high) = setup.settings.holdback, setup.bounds
-        if not 0.0 < share < 1.0:
+        every = list(_units(self.blocks(), setup))
+        units = [unit for unit in every if 0.0 < unit.share < 1.0]
+        if not units and not 0.0 < share < 1.0:
             rule = "must be between 0 and 1 to compare: a part by the rule, a part by the policy"
             raise InvalidParameter("holdback", rule, share)
-        units = list(_units(self.blocks(), setup))
-        began, held, sizes, costs = zip(*units, strict=True) if units else ((), (), (), ())
+        began, held, sizes, costs, shares, prices = zip(*units, strict=True) if units else ((), (), (), (), share, 0.0)
         found = holdback.compare(
             costs,
             np.array(held, dtype=np.bool_),
-            share,
+            shares,
             weights=sizes,
-            bounds=(low, high + getattr(setup.policy, "switching_cost", 0.0)),
+            bounds=(low, high + np.asarray(prices)),
             confidence=confidence,
         )
-        return replace(found, since=datetime.fromtimestamp(began[0], UTC).date() if units else None)
+        without = sum(unit.share < 0.0 for unit in every)
+        since = datetime.fromtimestamp(began[0], UTC).date() if units else None
+        return replace(found, since=since, without_rule=without)
 
     def compact(self, keep: int) -> int:
         """Remove the rows of settled blocks except the last `keep`; totals stay. Return how many were removed."""
@@ -258,15 +277,29 @@ class History:
         return removed
 
 
-def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool, float, float]]:
-    """Return each compared unit: its start, whether the rule had it, its rounds, and the cost of one, if final.
+class Unit(NamedTuple):
+    """A block or a conversation as it is compared."""
+
+    began: float
+    held: bool
+    """Whether the rule had it."""
+    size: float
+    """Its rounds."""
+    cost: float
+    """Cost of one; NaN if that is not final."""
+    share: float
+    price: float
+
+
+def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[Unit]:
+    """Return each unit since the scale was changed, those without a rule too.
 
     A switch counts for the policy when its arm is not that of its block before, for the rule when it changes inside a
     block: never one between the two, which neither would pay alone.
     """
-    price, last = getattr(setup.policy, "switching_cost", 0.0), None
+    last = None
     for block in blocks:
-        if block.number <= setup.settings.held_since or block.forced == PINNED:
+        if block.number <= setup.settings.held_since or block.forced == PINNED or not block.share:
             continue
         missing = block.rounds - block.told if block.stand_in is not None else 0
         counted = block.told + missing
@@ -274,13 +307,14 @@ def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool,
         loss = total / counted if counted else 0.5 * sum(setup.bounds)
         loss = math.nan if block.settled_order is None else loss
         if block.key is not None:
-            yield block.began, block.forced == BY_RULE, 1.0, loss
+            yield Unit(block.began, block.forced == BY_RULE, 1.0, loss, block.share, block.price)
             continue
         by = [arm for arm, _ in players_of(block, block.rounds)]
         if block.forced != BY_RULE:
             by, last = [last, *by] if last is not None else by, by[-1] if by else last
         size = float(block_numbers(setup, block)["rounds"])  # fewer, where its arm was retired
-        yield block.began, block.forced == BY_RULE, size, loss + price * sum(a != b for a, b in pairwise(by)) / size
+        cost = loss + block.price * sum(a != b for a, b in pairwise(by)) / size
+        yield Unit(block.began, block.forced == BY_RULE, size, cost, block.share, block.price)
 
 
 def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFrame:
@@ -330,34 +364,98 @@ def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:
     return transaction.blocks("after", last, AT_ONCE)
 
 
-def _rounds_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[Block, list[Round], bool]]:
-    """Yield blocks with what counted for each round, and whether their losses are stored one by one."""
-    blocks, head = transaction.blocks("after", last, AT_ONCE), transaction.head
-    stored: dict[int, dict[int, Loss]] = {block.number: {} for block in blocks}
-    for loss in transaction.losses(blocks[0].number, blocks[-1].number) if blocks else ():
-        if loss.block not in stored:
-            raise BadStore(f"the store is damaged: there is a loss of block {loss.block}, which is missing")
-        stored[loss.block][loss.round] = loss
-    found = []
+def _rows_after(place: Place, transaction: Transaction, setup: Setup) -> tuple[list[tuple[Any, ...]], Place | None]:
+    """Return some rows of the log from a block and round on, and where the next ones begin."""
+    number, start = place
+    head, blocks = transaction.head, transaction.blocks("after", number - 1, AT_ONCE)
+    handed = {b.number: head.handed if b.number == head.current else b.rounds for b in blocks}
+    rows: list[tuple[Any, ...]] = []
+    some, left = [], MOST_ROUNDS
     for block in blocks:
-        known = stored[block.number]
-        if len(known) > block.told:
-            raise BadStore(f"the store is damaged: block {block.number} has more losses than were told")
-        single = len(known) == block.told
-        handed = head.handed if block.number == head.current else block.rounds
-        without: Round = (block.stand_in, "open" if block.settled_order is None else "missing")
+        first = start if block.number == number else 0
+        stop = min(handed[block.number], first + left)
+        some.append((block, first, stop))
+        left -= stop - first
+        if not left:
+            break
+    if some:
+        asks, losses = _stored(transaction, some)
+        for block, first, stop in some:
+            known, stored = losses[block.number], len(losses[block.number])
+            if (first, stop) != (0, handed[block.number]):
+                count = "SELECT COUNT(*) FROM holdfast_losses WHERE game = ? AND block = ?"
+                stored = transaction.fetch(count, transaction.game, block.number)[0][0]
+            single = stored == block.told
+            rows += _rows_of(setup, block, range(first, stop), asks[block.number], known, single)
+        block, _, stop = some[-1]
+        if stop < handed[block.number]:
+            return rows, (block.number, stop)
+    more = len(some) < len(blocks) or len(blocks) == AT_ONCE
+    return rows, (some[-1][0].number + 1, 0) if more else None
+
+
+def _stored(
+    transaction: Transaction, some: Sequence[tuple[Block, int, int]]
+) -> tuple[dict[int, list[HandedOut]], dict[int, dict[int, Loss]]]:
+    """Return the asks and the losses of these rounds, by block."""
+    first, last = some[0], some[-1]
+    asks: dict[int, list[HandedOut]] = {block.number: [] for block, *_ in some}
+    losses: dict[int, dict[int, Loss]] = {block.number: {} for block, *_ in some}
+    where = "WHERE game = ? AND block BETWEEN ? AND ? AND (block > ? OR {0} > ?) AND (block < ? OR {1} < ?)"
+    limits = (transaction.game, first[0].number, last[0].number, first[0].number, first[1] - 1, last[0].number, last[2])
+    for values in transaction.fetch(select(HandedOut) + where.format("first + rounds - 1", "first"), *limits):
+        ask: HandedOut = row_of(HandedOut, values)
+        asks[ask.block].append(ask)
+    for values in transaction.fetch(select(Loss) + where.format("round", "round"), *limits):
+        loss: Loss = row_of(Loss, values)
+        if loss.block not in losses:
+            raise BadStore(f"the store is damaged: there is a loss of block {loss.block}, which is missing")
+        losses[loss.block][loss.round] = loss
+    return asks, losses
+
+
+def _rows_of(
+    setup: Setup, block: Block, rounds: range, asks: list[HandedOut], known: dict[int, Loss], single: bool
+) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of some rounds of a block, in the order of `LOG`."""
+    if len(known) > block.told:
+        raise BadStore(f"the store is damaged: block {block.number} has more losses than were told")
+    mean = math.fsum(block.losses) / block.told if block.told else None
+    without: Round = (block.stand_in, "open" if block.settled_order is None else "missing")
+    arm, probability = setup.name_of(block.arm), block.probability
+    by = players_of(block, rounds.stop) if block.played else []
+    place = sorted(asks, key=lambda ask: ask.first)
+    ask, following = None, 0
+    for n in rounds:
+        while following < len(place) and place[following].first <= n:
+            ask, following = place[following], following + 1
+        loss = known.get(n)
         if single:
-            rounds = [
-                (known[n].loss, "late" if known[n].late else "told") if n in known else without for n in range(handed)
-            ]
+            counted_, status = without if loss is None else (loss.loss, "late" if loss.late else "told")
+        elif n < block.told:
+            counted_, status = mean, "told" if n < block.told - block.late else "late"
         else:
-            mean = math.fsum(block.losses) / block.told if block.told else None
-            rounds = [(mean, "told")] * (block.told - block.late) + [(mean, "late")] * block.late
-            rounds += [without] * (handed - len(rounds))
+            counted_, status = without
         if block.forced:
-            rounds = [(loss, "rule" if block.forced == BY_RULE else "forced") for loss, _ in rounds]
-        found.append((block, rounds, single))
-    return found
+            status = "rule" if block.forced == BY_RULE else "forced"
+        if by:
+            arm, probability = setup.name_of(by[n][0]), by[n][1]
+        yield (
+            block.began,
+            arm,
+            counted_,
+            probability,
+            block.number,
+            single,
+            status,
+            block.key is not None,
+            setup.ids.id_of(block.number, n),
+            None if ask is None else ask.request,
+            block.key,
+            None if ask is None else ask.at,
+            None if loss is None else loss.at,
+            (loss.measures or None) if loss is not None else None,
+        )
 
 
 def changes_of(transaction: Transaction, after: int = 0, limit: int = MOST_COUNT) -> list[tuple[int, dict[str, Any]]]:

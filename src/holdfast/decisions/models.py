@@ -175,9 +175,9 @@ class Block(NamedTuple):
     losses: tuple[float, ...] = ()
     """Parts of the exact sum of the losses reported."""
     late: int = 0
-    """How many of them came after it was settled."""
+    """Number of them that came after it was settled."""
     due: float | None = None
-    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left, or for ever."""
+    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left, or without limit."""
     settled_order: int | None = None
     """Settlement order, from 1; None while it is open."""
     settled_at: float | None = None
@@ -187,6 +187,10 @@ class Block(NamedTuple):
     """Substitute for each missing loss; None if none is missing, or missing rounds were dropped."""
     learnt: int = 0
     """Settlement order at which the policy learnt early from this conversation (`learn_after`); 0 if it did not."""
+    share: float = 0.0
+    """Probability with which it was given to the operator's rule; below 0 if none was given: it could not."""
+    price: float = 0.0
+    """λ when it began, where a rule is compared."""
 
 
 class HandedOut(NamedTuple):
@@ -209,6 +213,8 @@ class Loss(NamedTuple):
     at: float
     late: int
     """1 if the block had been settled."""
+    measures: str = ""
+    """The report in place of a loss, as JSON; empty for a loss."""
 
 
 class Seen(NamedTuple):

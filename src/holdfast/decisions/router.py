@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import logging
-import math
 import secrets
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from math import inf, isfinite
+from math import isfinite
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
-from holdfast.decisions.codec import block_values, first_head, new_game, setup_of, state_text
-from holdfast.decisions.executor import Executor, checked_time, stored_state, with_retries
+from holdfast.decisions.codec import first_head, new_game, setup_of, state_text
+from holdfast.decisions.executor import Executor, checked_time, with_retries
+from holdfast.decisions.following import DecisionRecord, record_of
 from holdfast.decisions.history import History
-from holdfast.decisions.models import BY_RULE, Block, Decision, Game, HandedOut, Head, Loss, Receipt
+from holdfast.decisions.models import Decision, Game, Head, Receipt
 from holdfast.decisions.outcomes import outcome_of
 from holdfast.decisions.requests import (
     ONE,
@@ -34,11 +33,12 @@ from holdfast.decisions.requests import (
     Tell,
     checked_deadline,
 )
-from holdfast.decisions.rules.change import check_same_class, difference
+from holdfast.decisions.rules.change import as_given, check_same_class, difference
 from holdfast.decisions.rules.report import Answers
-from holdfast.decisions.settings import UNRECORDED, ArmSums, Settings, Setup, State, checked_name, given_settings
+from holdfast.decisions.settings import UNRECORDED, ArmSums, Settings, State, checked_name, given_settings
+from holdfast.decisions.status import certificate_of, guard_of, open_decisions_of, paused, pinned, probabilities_of
 from holdfast.decisions.stores import Store, store_at
-from holdfast.decisions.stores.sql import NewGame, Transaction
+from holdfast.decisions.stores.sql import NewGame
 from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
@@ -53,10 +53,9 @@ from holdfast.numerics.layout import Array
 from holdfast.numerics.scales import Scale
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
-from holdfast.text import counted, number
 
 if TYPE_CHECKING:
-    from holdfast.policies.guarded import Guard, Guarding
+    from holdfast.policies.guarded import Guard
 
 LOG = logging.getLogger(__name__)
 LOG.addFilter(Sparse())  # a store that is away for an hour is not said with each ask
@@ -154,7 +153,7 @@ class Router:
         request = self._asking(n, options) if options or n is not None else ONE
         try:
             given: list[Decision] = self._executor.execute(request, request.deadline)
-        except (StoreError, NoArmAvailable) as failure:
+        except (StoreError, NoArmAvailable, OutOfTurn) as failure:
             given = self._unrecorded(request.n, options.get("fallback"), failure)
         return given[0] if n is None else given
 
@@ -173,7 +172,7 @@ class Router:
         request = self._asking(n, options)
         try:
             given: list[Decision] = await self._executor.execute_async(request, request.deadline)
-        except (StoreError, NoArmAvailable) as failure:
+        except (StoreError, NoArmAvailable, OutOfTurn) as failure:
             given = self._unrecorded(request.n, options.get("fallback"), failure)
         return given[0] if n is None else given
 
@@ -188,7 +187,7 @@ class Router:
 
     def _unrecorded(self, n: int, fallback: int | str | None, failure: HoldfastError) -> list[Decision]:
         """Return the fallback as an unrecorded answer, or raise the failure where there is none."""
-        if fallback is None:
+        if fallback is None or (isinstance(failure, OutOfTurn) and not self.policy.waits_for_losses):
             raise failure
         arm = _checked_arm("fallback", fallback, self.policy)
         LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)
@@ -223,8 +222,9 @@ class Router:
         outcome
             Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or ``failed=True``, the
             highest loss there is; or what was measured, by the names of the game's `Scale`, or its ``error=True``; or
-            ``losses=``, those of all arms, by arm or in their order, which a full-information policy needs. Beside any
-            of them ``in_time=True``: raise `TooLate` where the block was settled without it, and change nothing.
+            ``losses=``, those of all arms, by arm or in their order, which a full-information policy needs; each a
+            loss, or an outcome of its own. Beside any of them ``in_time=True``: raise `TooLate` where the block was
+            settled without it, and change nothing; and ``clip=True``: bring a loss outside `units` into their range.
         """
         request, one = self.telling(id, loss, outcome)
         seconds = None if deadline is None else checked_deadline("deadline", deadline)
@@ -292,11 +292,12 @@ class Router:
 
     def observe(
         self,
-        losses: Mapping[Any, float] | Iterable[float],
+        losses: Mapping[Any, float | Mapping[str, Any]] | Iterable[float | Mapping[str, Any]],
         *,
         at: datetime | None = None,
         switching_cost: float | None = None,
         request: str | None = None,
+        clip: bool = False,
     ) -> None:
         """Report the losses of all arms in a round without a decision, for a full-information policy to learn from.
 
@@ -305,32 +306,36 @@ class Router:
         Parameters
         ----------
         losses
-            By arm, or in the order of the arms.
+            By arm, or in the order of the arms; each a loss, or an outcome such as ``{"price": 212.5}`` by the game's
+            `Scale`.
         at
             Time of the round, with its zone; now, if left out. It is kept in the history.
         switching_cost
             λ of the round, where it is announced.
         request
             An idempotency key: the same call with the same name changes nothing, as in `ask`.
+        clip
+            Bring losses outside `units`, such as a price spike, into their range, instead of refusing them.
         """
-        self._executor.execute(Observe(losses, at, switching_cost, request))
+        self._executor.execute(Observe(losses, at, switching_cost, request, clip))
 
     async def aobserve(
         self,
-        losses: Mapping[Any, float] | Iterable[float],
+        losses: Mapping[Any, float | Mapping[str, Any]] | Iterable[float | Mapping[str, Any]],
         *,
         at: datetime | None = None,
         switching_cost: float | None = None,
         request: str | None = None,
+        clip: bool = False,
     ) -> None:
         """Like `observe`, without blocking the event loop.
 
         Parameters
         ----------
-        losses, at, switching_cost, request
+        losses, at, switching_cost, request, clip
             As in `observe`.
         """
-        await self._executor.execute_async(Observe(losses, at, switching_cost, request))
+        await self._executor.execute_async(Observe(losses, at, switching_cost, request, clip))
 
     def end(self, key: str) -> bool:
         """End a conversation, so that it is learnt from once its losses are in. Return False if there was none."""
@@ -392,6 +397,16 @@ class Router:
         """Bound on the excess cost over the best expert, as in `FullInformationPlayer`."""
         return self._executor.read(certificate_of)
 
+    def decision(self, id: str) -> DecisionRecord:
+        """Follow one decision: who asked for it, why its arm, what it lost and when, what was learnt."""
+        return self._executor.read(partial(record_of, id=id))
+
+    async def adecision(self, id: str) -> DecisionRecord:
+        """Like `decision`, without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.decision, id)
+
     @property
     def guard(self) -> Guard:
         """Where the guard stands, by the losses known: what it has spent, and whether it has taken over and why."""
@@ -419,7 +434,7 @@ class Router:
 
     @property
     def scale(self) -> Scale | None:
-        """How measures become a loss, as of the last call; None if losses are reported."""
+        """The scale that turns measures into a loss, as of the last call; None if losses are reported."""
         return self._executor.setup.settings.scale
 
     @property
@@ -590,90 +605,10 @@ def _checked_arm(parameter: str, arm: object, policy: Policy) -> int | str:
     return one_of(parameter, arm, policy.arms)
 
 
-def paused(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[int | str, float]:
-    """Return `Router.paused` inside a transaction, as of the latest time seen."""
-    clock = max(transaction.head.clock, now)
-    return {setup.names[arm]: until for arm, until in setup.paused if until > clock}
-
-
-def pinned(transaction: Transaction, setup: Setup, now: float = -inf) -> int | str | None:
-    """Return `Router.pinned` inside a transaction, as of the latest time seen."""
-    pin = setup.pin
-    return None if pin is None or pin[1] <= max(transaction.head.clock, now) else setup.names[pin[0]]
-
-
-def certificate_of(transaction: Transaction, setup: Setup) -> float:
-    """Return `Router.certificate` inside a transaction."""
-    policy = setup.policy
-    if not policy.full_information:
-        raise OutOfTurn(f"{policy.label} has no certificate: it does not see the losses of all arms")
-    state = stored_state(setup, transaction).learner.state
-    return float(policy.certificate(state))  # type: ignore[attr-defined]  # such policies have one
-
-
-def guard_of(transaction: Transaction, setup: Setup) -> Guard:
-    """Return `Router.guard` inside a transaction."""
-    if not setup.policy.has_guard:
-        raise OutOfTurn(f"{setup.policy.label} has no guard: use holdfast.Guarded")
-    return cast("Guarding", setup.policy).guard_of(stored_state(setup, transaction).learner.state)
-
-
-def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
-    """Return `Router.probabilities` inside a transaction."""
-    head, learner = transaction.head, stored_state(setup, transaction).learner
-    current = transaction.blocks("number", head.current)
-    waiting = setup.policy.waits_for_losses and any(block.settled_order is None for block in current)
-    if current and not current[0].forced and (head.handed < head.rounds or waiting):
-        learner.block[:] = block_values(setup, current[0])
-        return learner.probabilities()
-    return next_probabilities(transaction, setup)
-
-
-def next_probabilities(transaction: Transaction, setup: Setup) -> Array:
-    """Return the distribution of the next block or conversation, by what is known now."""
-    if setup.policy.announces is not None:
-        raise OutOfTurn(f"the probabilities of the next block depend on its {setup.policy.announces}")
-    learner = stored_state(setup, transaction).learner
-    learner.begin()
-    return learner.probabilities()
-
-
-FIRST = 0, -1
-"""Position before the first round of the first block."""
-
-
-def open_decisions_of(
-    transaction: Transaction, setup: Setup, after: tuple[int, int] = FIRST, limit: int | None = None
-) -> list[Decision]:
-    """Return at most `limit` open decisions after this block and round, inside a transaction."""
-    found: list[Decision] = []
-    blocks = [block for block in transaction.blocks("open") if block.number >= after[0]]
-    together = len(blocks) if limit is None else limit
-    while blocks and (limit is None or len(found) < limit):
-        some, blocks = blocks[:together], blocks[together:]
-        found += _open_of_blocks(transaction, setup, some, after)
-    return found[:limit]
-
-
-def _open_of_blocks(
-    transaction: Transaction, setup: Setup, some: list[Block], after: tuple[int, int]
-) -> Iterator[Decision]:
-    blocks = {block.number: block for block in some}
-    told = transaction.of_open_blocks(Loss, some[0].number, some[-1].number)
-    known = {(loss.block, loss.round) for loss in told}
-    counts = Counter(loss.block for loss in told)
-    for handed in transaction.of_open_blocks(HandedOut, some[0].number, some[-1].number):
-        block = blocks[handed.block]
-        elsewhere = block.told - counts[handed.block]  # a fleet may have played it up to this round
-        rounds = range(handed.first, handed.first + handed.rounds)
-        given = setup.decisions(block, rounds, handed.at)
-        for round, decision in zip(rounds, given, strict=True):
-            place = block.number, round
-            if round >= elsewhere and place not in known and place > after:
-                yield decision
-
-
 # Open a game in a store: begin it, or continue it.
+
+WHOSE = ("store", "code", "same")
+"""Whose settings count where those of the code that opens a game differ from the game's."""
 
 
 def open(
@@ -681,6 +616,7 @@ def open(
     name: str,
     policy: Policy | None = None,
     *,
+    settings: Literal["store", "code", "same"] = "store",
     seed: object = None,
     patience: timedelta | int | str | None = None,
     missing: str | float | None = None,
@@ -710,7 +646,12 @@ def open(
     name
         1 to 200 printable characters.
     policy
-        The policy. It may be left out if the game exists; if given, it must be the game's policy.
+        The policy. It may be left out if the game exists.
+    settings
+        Whose settings count where those given here differ from the game's, since somebody has changed it meanwhile:
+        ``"store"`` (the default: the game's, with a note in the log), ``"code"`` (these: the game is changed, with that
+        as the reason), or ``"same"`` (neither: `OtherSettings`). A policy of another class, or with other `units`, is
+        refused in any case.
     seed
         Seed of a new game, as in `Policy.player`.
     patience
@@ -720,9 +661,9 @@ def open(
         While a policy waits for its losses no rounds pass: for it time alone counts. A loss that comes after that
         counts all the same, in place of what stood for it, and is ``late``.
     missing
-        What counts for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
-        are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are
-        ignored).
+        What counts for a loss that has not come in time: ``"highest"`` (the default: silence is a failure, until the
+        loss comes after all), ``"mean"`` (of the block's losses; where there are none, of the arm's so far, else the
+        middle of the range), a fixed loss, or ``"drop"`` (the rounds are ignored).
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one;
         100,000 by default.
@@ -741,7 +682,7 @@ def open(
         If True, your rule decides everything, and what the policy would draw is recorded. It learns only if it
         sees the losses of all arms.
     change_switching_cost, add_arms, retire_arms
-        Changes to continue with, as in `Router.change`. A given policy must be the one after them.
+        Changes to continue with, as in `Router.change`. The game must then have the policy and the settings given.
     clock
         Seconds since 1970.
     retry
@@ -771,8 +712,9 @@ def open(
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
     checked_name("name", name)
+    one_of("settings", settings, WHOSE)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    settings = given_settings(
+    given = given_settings(
         patience=patience,
         missing=missing,
         remember=remember,
@@ -789,7 +731,9 @@ def open(
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
         changes = Change(change_switching_cost, add_arms, retire_arms)  # type: ignore[arg-type]
         server = server_at(url, token, patient, wait)
-        return open_remote(server, name, policy, settings, changes=changes, seed=seed, local=local, allow=allow)
+        return open_remote(
+            server, name, policy, given, whose=settings, changes=changes, seed=seed, local=local, allow=allow
+        )
     if token is not None:
         raise InvalidParameter("token", "is for a server: http://host:port", "(not shown)")
     if local:
@@ -799,24 +743,27 @@ def open(
     fresh = state = None
     if policy is not None:
         learner = Learner(policy, seed)
-        fresh, state = fresh_game(name, policy, Settings().changed(policy, settings), learner, now)
+        fresh, state = fresh_game(name, policy, Settings().changed(policy, given), learner, now)
     game = with_retries(lambda: _found(store, name, fresh, time.monotonic() + wait), store, patient)
     if policy is not None:
         check_same_class(game, policy)
     setup = setup_of(game, policy, allow)
-    given = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
-    executor = Executor(store, setup, given, patient, wait, clock)
+    known = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
+    executor = Executor(store, setup, known, patient, wait, clock)
     executor.began = fresh is not None and game.uid == fresh.game.uid
     if executor.began and fresh is not None and state is not None:
         executor.keep_state(fresh.head.state_version, state)
     router = Router(executor)
-    wanted = Change(change_switching_cost, add_arms, retire_arms, policy=policy, compared=settings)  # type: ignore[arg-type]
+    wanted = Change(change_switching_cost, add_arms, retire_arms, policy=policy, compared=given)  # type: ignore[arg-type]
     if wanted.changes_something:
         router.apply(wanted)
-    else:
-        other = difference(executor.setup, policy, settings)
-        if other is not None:
+    elif other := difference(executor.setup, policy, given):
+        if settings == "same" or other.is_another_game:
             raise other
+        if settings == "code":
+            router.apply(as_given(other, policy, given))
+        else:
+            logging.getLogger(f"{__name__}.open").warning("the settings in the store count: %s", other)
     return router
 
 
@@ -866,76 +813,3 @@ def fresh_game(name: str, policy: Policy, settings: Settings, learner: Learner, 
     game = new_game(name, policy, settings, now, secrets.token_hex(6), secrets.token_hex(16))
     state = State(learner, [ArmSums() for _ in range(policy.n_arms)])
     return NewGame(game, first_head(game, now), state_text(setup_of(game, policy), state)), state
-
-
-# A game's status in words: who chose the arm, and for how long it stays.
-
-SHOWN = 5
-"""Arms whose probabilities are listed; the others are summed up."""
-
-
-def why(transaction: Transaction, setup: Setup, now: float = -math.inf) -> str:
-    """Explain the current arm and how long it stays, as of the latest time seen."""
-    head = transaction.head
-    block = transaction.blocks("number", head.current) if setup.settings.holdback else []
-    said, others = why_block(head, setup, block[0] if block else None, now), why_conversations(transaction, setup)
-    pinned = setup.pin is not None and setup.pin[1] > max(head.clock, now)
-    if pinned:
-        return said
-    if others is not None:
-        said = others if head.arm < 0 else f"{said} {others}"
-    if not setup.policy.has_guard or head.drawn == 0:
-        return said
-    return f"{said} {guard_of(transaction, setup).why}"
-
-
-def why_block(head: Head, setup: Setup, block: Block | None = None, now: float = -math.inf) -> str:
-    """Explain the arm of the current block. The block itself is needed only where a rule may have decided."""
-    now = max(head.clock, now)
-    if setup.pin is not None and setup.pin[1] > now:
-        return f"An operator has pinned {setup.names[setup.pin[0]]}: it is handed out, and not learnt from."
-    if head.arm < 0:
-        return "The policy has drawn no arm yet: the next decision begins its first block."
-    name, left, n = setup.name_of(head.arm), head.rounds - head.handed, len(setup.active)
-    drawn = f"Block {number(head.current)} drew {name} with probability {head.probability:.3g} among {n} arms"
-    stays = "it is certain to stay for"
-    if block is not None and block.forced == BY_RULE:
-        played = setup.name_of(head.last_arm if head.last_arm >= 0 else head.arm)
-        drawn, stays = f"Block {number(head.current)} is left to your rule, which plays {played}", "it has"
-    if left == 0:
-        return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
-    if any(arm == head.arm and until > now for arm, until in setup.paused):
-        return f"{drawn}; it is paused, so the most likely other arm is handed out meanwhile."
-    return f"{drawn}; {stays} {counted(left, 'round')} more, then a new block is drawn."
-
-
-def why_conversation(setup: Setup, block: Block, played: int | str) -> str:
-    """Explain why a conversation was handed the arm `played`."""
-    name = setup.name_of(block.arm)
-    chosen = f"Conversation {block.key} drew {name} with probability {block.probability:.3g}"
-    if block.forced == BY_RULE:
-        chosen = f"Conversation {block.key} is left to your rule, which chose {name}"
-    if played != name:
-        return f"{chosen}; that is paused or not available, so {played} is handed out meanwhile."
-    return f"{chosen}; it stays with {name} until it ends."
-
-
-def why_conversations(transaction: Transaction, setup: Setup) -> str | None:
-    """Describe the open conversations and the next one's draw; return None if there are none."""
-    head, live = transaction.head, transaction.live()
-    only = head.current == 0 and head.drawn > 0  # then all that the policy drew are conversations
-    if not live and not only:
-        return None
-    counts = f"{counted(head.drawn, 'conversation')} drawn, {number(live)} open"
-    counts = counts if only else f"{counted(live, 'conversation')} open"
-    try:
-        chances = next_probabilities(transaction, setup).tolist()
-    except OutOfTurn:  # they depend on what is announced
-        return f"{counts}."
-    likely = sorted(zip(chances, setup.active, strict=True), key=lambda pair: -pair[0])
-    words = [f"{setup.name_of(arm)} {'' if i else 'with '}{p:.2f}" for i, (p, arm) in enumerate(likely[:SHOWN])]
-    if len(likely) > SHOWN:
-        words.append(f"others {math.fsum(chance for chance, _ in likely[SHOWN:]):.2f}")
-    share = setup.settings.holdback
-    rule = f" is your rule's with {share:.3g}, else it" if share else ""
-    return f"{counts}; the next one{rule} draws {', '.join(words)}."

@@ -71,7 +71,7 @@ class Settings:
     """Patience in rounds."""
     forever: bool = False
     """True to wait without limit; otherwise, without `seconds` and `rounds`, patience follows lateness."""
-    missing: str | float = "mean"
+    missing: str | float = "highest"
     remember: int = REMEMBER
     scale: Scale | None = None
     """Conversion of measurements to a loss."""
@@ -82,7 +82,7 @@ class Settings:
     holdback: float = 0.0
     """Share of blocks and conversations decided by the operator's rule."""
     held_since: int = 0
-    """Block after which blocks are comparable: since then, holdback, costs and scale are unchanged and rows kept."""
+    """Block after which blocks are comparable: since then the scale is unchanged, and rows are kept."""
 
     @property
     def patience(self) -> timedelta | int | str:

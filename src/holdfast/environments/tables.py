@@ -94,6 +94,7 @@ class LossTable(Environment):
     id: ClassVar[str] = "loss-table"
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+    paired_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(total)
 
     source: Any = ()
     units: tuple[float, float] = field(default=UNIT_RANGE, kw_only=True)
@@ -217,29 +218,42 @@ def prefix_sums(
 
 
 @kernel
-def shut(tables: Any, state: Any, t: float, shift: float) -> None:
-    """Mark the arms that are unavailable in round t."""
-    available, K = tables[4], state.shut.shape[0]
-    if available.shape[0] > 1:
+def close(state: Any, closed: Any, t: float, shift: float) -> None:
+    """Mark the arms that are closed in round t: a row for each round, or a single number where all are open."""
+    K = state.shut.shape[0]
+    if closed.size > 1:
         for i in range(K):
-            state.shut[i, 0] = 1.0 - available[int(t), (i + int(shift)) % K]
+            state.shut[i, 0] = closed[int(t), (i + int(shift)) % K]
 
 
 @kernel
-def ahead(tables: Any, state: Any, t: float, shift: float) -> None:
-    """Mark unavailable arms for a policy that plans, and pass on the forecast, if one was issued in round t."""
-    issued, rows, K, r = tables[2], tables[3], state.shut.shape[0], int(t)
-    shut(tables, state, t, shift)
+def inform(state: Any, closed: Any, t: float, shift: float, rows: Any, places: Any, first: int, count: int) -> None:
+    """Tell a policy that plans which arms are closed, and `count` rows of a forecast, if any, from `first` on."""
+    K = state.shut.shape[0]
+    close(state, closed, t, shift)
     if state.closed.shape[0] > 0:
         for i in range(K):
             state.closed[i, 0] = state.shut[i, 0]
         state.closed_rows[0] = 1.0
-    count = min(int(issued[r, 1]), state.forecast.shape[0] // K)
     if count > 0:
         for h in range(count):
             for i in range(K):
-                state.forecast[h * K + i, 0] = rows[int(issued[r, 0]) + h, (i + int(shift)) % K]
+                state.forecast[h * K + i, 0] = rows[places[first + h], (i + int(shift)) % K]
         state.first[0], state.rows[0] = 0.0, count
+
+
+@kernel
+def shut(tables: Any, state: Any, t: float, shift: float) -> None:
+    """Mark the arms that are unavailable in round t."""
+    close(state, tables[5], t, shift)
+
+
+@kernel
+def ahead(tables: Any, state: Any, t: float, shift: float) -> None:
+    """Tell of unavailable arms, and of the forecast that is issued in round t, if any."""
+    issued, rows, places, closed, r = tables[2], tables[3], tables[4], tables[5], int(t)
+    count = min(int(issued[r, 1]), state.forecast.shape[0] // state.shut.shape[0])
+    inform(state, closed, t, shift, rows, places, int(issued[r, 0]), count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,6 +289,7 @@ class ForecastTable(Environment):
     id: ClassVar[str] = "forecast-table"
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+    paired_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(total)
     shut_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(shut)
     ahead_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(ahead)
 
@@ -323,14 +338,14 @@ class ForecastTable(Environment):
 
     @cached_property
     def tables(self) -> Tables:
-        """Tables of the losses; start and rows of each round's forecast; its rows; the available arms."""
+        """Tables of the losses; start and rows of each round's forecast; all rows and their places; the closed arms."""
         issued, begin = np.zeros((self.rounds, 2)), 0
         for number, rows in self.forecasts.items():
             issued[number] = begin, len(rows)  # type: ignore[arg-type]  # an array since it was checked
             begin += len(rows)  # type: ignore[arg-type]
         rows = np.concatenate([np.zeros((1, self.n_arms)), *self.forecasts.values()])[1 if begin else 0 :]
-        closed = np.zeros((1, 1)) if self.available is None else np.asarray(self.available, dtype=np.float64)
-        return *self.table.tables, issued, np.ascontiguousarray(rows), closed
+        closed = np.zeros((1, 1)) if self.available is None else 1.0 - np.asarray(self.available)
+        return *self.table.tables, issued, np.ascontiguousarray(rows), np.arange(len(rows)), closed
 
     @property
     def reference(self) -> int:

@@ -31,6 +31,7 @@ from holdfast.numerics.statistics import Comparison
 from holdfast.policies.registry import entry_of
 from holdfast.runs import document
 from holdfast.simulation.backends import find_backend
+from holdfast.simulation.contract import check_own
 from holdfast.text import counted, number
 
 VERSION = 1
@@ -172,6 +173,7 @@ def run_benchmark(
     entry = entry_of(policy, "policy")
     count = QUICK if quick else REPLICATIONS
     first = TRACKS["own"].plan(policy, entry, count).cells[0]
+    check_own(*first.policies.values())
     sees = "all" if first.policies[policy].full_information else "own"
     if sees == "all" and track == "own":
         raise InvalidParameter("track", "must be 'all' for a policy that sees the losses of all arms", track)

@@ -20,11 +20,29 @@ PLOT = "plot.html"
 
 def add_to(app: typer.Typer, study: typer.Typer, benchmark: typer.Typer) -> None:
     """Put the commands on `holdfast` and its groups."""
+    app.command("check", cls=Command)(check)
     app.command("reproduce", cls=_WithFigures)(reproduce)
     study.command("run", cls=Command)(run_study)
     study.command("plot", cls=Command)(plot)
     benchmark.command("run", cls=Command)(run_benchmark)
     benchmark.command("rivals", cls=Command)(rivals)
+
+
+# ---- your own class ----
+
+
+def check(
+    thing: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:CLASS", help="Your policy or environment; with parameters: module:Class:name=value."
+        ),
+    ],
+) -> None:
+    """Try the contract of policies and environments on your own class: what is wrong with it, and where."""
+    from holdfast.simulation.contract import check as run
+
+    print(run(thing))
 
 
 # ---- the paper ----

@@ -46,6 +46,7 @@ from holdfast.numerics.random import check_seed
 from holdfast.policies.policy import Policy
 from holdfast.results import MEASURES, SCHEMA, Result
 from holdfast.runs import RECORD, TABLE, plain, read_record
+from holdfast.simulation.contract import check_own
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.described import code_of, described_policy, import_from, is_own, parameters_of
 from holdfast.simulation.run import MOST_REPLICATIONS, checked_horizon, checkpoint_rounds
@@ -71,7 +72,9 @@ def run_study(study: str | Path | Plan, out: str | Path, **how: Any) -> Tables:
     **how
         As in `holdfast.lab.tables.play_in`.
     """
-    return play_in(out, study if isinstance(study, Plan) else read_study(study), **how)
+    plan = study if isinstance(study, Plan) else read_study(study)
+    check_own(*(thing for cell in plan.cells for thing in (*cell.policies.values(), cell.environment)))
+    return play_in(out, plan, **how)
 
 
 def finished_tables(path: Path) -> Result:

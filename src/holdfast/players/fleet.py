@@ -24,7 +24,7 @@ from holdfast.numerics.layout import Array, Layout
 from holdfast.numerics.random import STATE_SIZE, check_seed, start_stream
 from holdfast.numerics.schedules import LONGEST
 from holdfast.numerics.sums import add_exactly, exact_sum, rounded_sum
-from holdfast.players.game import Game, broken_rules, keeps_rules, one_game, policy_key, reaching
+from holdfast.players.game import Game, broken_rules, keeps_rules, least_probability, one_game, policy_key, reaching
 from holdfast.players.losses import announced_value, normalised_total
 from holdfast.players.saves import described, policy_of
 from holdfast.policies.policy import Kernel, Kernels, Policy, must_be, packed_parameters
@@ -91,7 +91,9 @@ def loops(kernels: Kernels) -> tuple[Kernel, Kernel]:
     choose, _, observe = one_game(kernels)
 
     @kernel
-    def ask_all(params: Any, games: Any, K: int, chosen: Any, announced: Any, arms: Any, numbers: Any) -> int:
+    def ask_all(
+        params: Any, games: Any, K: int, least: float, chosen: Any, announced: Any, arms: Any, numbers: Any
+    ) -> int:
         """Write arm and block number of each chosen game; a game between blocks begins one."""
         for j in range(chosen.shape[0]):
             g = chosen[j]
@@ -107,7 +109,7 @@ def loops(kernels: Kernels) -> tuple[Kernel, Kernel]:
                     games.streams[g],
                     block,
                 )
-                if not keeps_rules(block, K):
+                if not keeps_rules(block, K, least):
                     return BROKEN
                 if games.begun[g] == 0 or block[0] != before:
                     games.switches[g] += 1
@@ -438,15 +440,15 @@ class Fleet:
                 self._use(reaching(self.policy, self._params, furthest))
         arms, blocks = np.empty(len(chosen), dtype=np.int64), np.empty(len(chosen), dtype=np.int64)
 
+        K, least = self.policy.n_arms, least_probability(self.policy)
+
         def ask_some(first: int, last: int) -> int:
             some = slice(first, last)
             given = announced if len(announced) == 1 else announced[some]
-            return int(
-                self._ask(self._packed, self._games, self.policy.n_arms, chosen[some], given, arms[some], blocks[some])
-            )
+            return int(self._ask(self._packed, self._games, K, least, chosen[some], given, arms[some], blocks[some]))
 
         if any(status == BROKEN for status in self._spread(ask_some, len(chosen))):
-            raise broken_rules(self.policy.label, self.policy.n_arms)
+            raise broken_rules(self.policy.label, K)
         return Asked(arms, blocks)
 
     def tell(self, losses: ArrayLike, indices: ArrayLike | None = None, *, blocks: ArrayLike | None = None) -> None:

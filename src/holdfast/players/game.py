@@ -18,13 +18,15 @@ from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.layout import Array, Layout
 from holdfast.numerics.random import LAST_REPLICATION, check_seed, started, stream_key
 from holdfast.numerics.schedules import LONGEST
-from holdfast.policies.policy import Kernel, Kernels, Mask, Policy, packed_parameters
+from holdfast.policies.policy import NOT_KNOWN, Kernel, Kernels, Mask, Policy, check_arguments, packed_parameters
 
 BROKEN = -1
 OUTSIDE, UNKNOWN = 1, -1
 """Error codes, multiplied by an arm number from 1: loss out of range, or not known."""
 MANY = 64
 """Most blocks begun together."""
+ROUNDED = 1e-9
+"""By how much a probability may exceed 1 because sums are rounded."""
 
 
 def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -33,10 +35,16 @@ def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 
 @kernel
-def keeps_rules(block: Any, K: int) -> bool:
-    """Return True if a block has a valid arm and length: a user-defined kernel may be wrong."""
-    arm, rounds = block[0], block[1]
-    return bool(0.0 <= arm < K and 1.0 <= rounds <= LONGEST and arm == int(arm) and rounds == int(rounds))
+def keeps_rules(block: Any, K: int, least: float) -> bool:
+    """Return True if a block has a valid arm, length and probability: a user-defined kernel may be wrong."""
+    arm, rounds, probability = block[0], block[1], block[2]
+    drawn = bool(0.0 <= arm < K and 1.0 <= rounds <= LONGEST and arm == int(arm) and rounds == int(rounds))
+    return bool(drawn and least <= probability <= 1.0 + ROUNDED)
+
+
+def least_probability(policy: Policy) -> float:
+    """Return the least probability that a block of the policy may have: above 0, unless it does not know it."""
+    return 5e-324 if policy.knows_probabilities else NOT_KNOWN
 
 
 @composed
@@ -48,6 +56,7 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
     ``observe(params, numbers, vectors, K, block, losses, low, unit, stale)``.
     """
     choose, observe, *_ = kernels
+    check_arguments(kernels)
     view_state, view_block = kernels.state_layout.view, kernels.block_layout.view
     view_params = kernels.params_layout.view
 
@@ -62,7 +71,15 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
 
     @kernel
     def choose_some(
-        params: Any, numbers: Any, vectors: Any, K: int, announced: float, stream: Any, blocks: Any, wanted: float
+        params: Any,
+        numbers: Any,
+        vectors: Any,
+        K: int,
+        announced: float,
+        stream: Any,
+        blocks: Any,
+        wanted: float,
+        least: float,
     ) -> int:
         """Begin consecutive blocks until they have the rounds wanted or fill the rows of `blocks`.
 
@@ -72,7 +89,7 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
         while count < blocks.shape[0] and rounds < wanted:
             block = blocks[count]
             choose_alone(params, numbers, vectors, K, announced, stream, block)
-            if not keeps_rules(block, K):
+            if not keeps_rules(block, K, least):
                 return BROKEN
             count += 1
             rounds += block[1]
@@ -175,9 +192,12 @@ class Game:
             self.use(reaching(self.policy, self.params, self.begun))
         if len(blocks) > self._covered - self.begun:
             blocks = blocks[: int(self._covered - self.begun)]
-        count = self._choose(self._packed, self.numbers, self.vectors, self.K, announced, self.stream, blocks, rounds)
+        least = least_probability(self.policy)
+        game = self._packed, self.numbers, self.vectors, self.K, announced, self.stream
+        count = self._choose(*game, blocks, rounds, least)
         if count == BROKEN:
-            raise broken_rules(self.policy.label, self.K)
+            broken = next(row for row in blocks if not keeps_rules(row, self.K, least))
+            raise broken_rules(self.policy.label, self.K, broken)
         self.begun += count
         return int(count)
 
@@ -274,8 +294,13 @@ def reaching(policy: Policy, params: Any, begun: int) -> Any:
     return params
 
 
-def broken_rules(label: str, n_arms: int) -> HoldfastError:
-    """Return the error for a user-defined policy with an invalid kernel."""
+def broken_rules(label: str, n_arms: int, block: Array | None = None) -> HoldfastError:
+    """Return the error for a user-defined policy with an invalid kernel, and for its block if that is known."""
+    if block is not None and keeps_rules(np.array([*block[:2], 1.0]), n_arms, 0.0):
+        return HoldfastError(
+            f"{label} must hand out blocks with a probability above 0 and at most 1; got {block[2]:g}: "
+            "look at block.probability in its kernel"
+        )
     return HoldfastError(
         f"{label} must choose an arm from 0 to {n_arms - 1} and a whole number of rounds, at least 1: "
         "look at block.arm and block.rounds in its kernel"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast.checks import real_number, whole_number
-from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, nearest
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, from_users, nearest
 from holdfast.numerics.layout import Array
 from holdfast.numerics.regret import NO_ARM
 from holdfast.numerics.sums import exact_sum
@@ -335,6 +335,8 @@ class Player:
         except BadSavedState:
             raise
         except (KeyError, TypeError, IndexError, AttributeError, OverflowError, ValueError) as error:
+            if not isinstance(error, HoldfastError) and from_users(error):
+                raise
             raise BadSavedState(f"saved player data is damaged: {error!r}") from None
 
     @classmethod

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._numba.compile import takes
 from holdfast.checks import address_of, check_fields, checked_costs, number_range, real_number, whole, whole_number
 from holdfast.errors import NAMES, BadSavedState, HoldfastError, InvalidParameter, Set, Words
 from holdfast.numerics.layout import (
@@ -150,6 +151,9 @@ class Policy(ABC):
 
     It then hears of every block, even one whose losses were all dropped: of no rounds and no loss.
     """
+
+    remembers_order: ClassVar[bool] = False
+    """True if what a late loss changes depends on the blocks begun since, as where the latest loss counts most."""
 
     deterministic: ClassVar[bool] = False
     """True if it draws nothing: the same losses give the same game, whatever the seed."""
@@ -398,6 +402,12 @@ def packed_parameters(policy: Policy, params: Any) -> Array:
         rule = "must be of the NamedTuple that Kernels(..., params=...) names"
         raise InvalidParameter("parameters", f"{rule}, {wanted.__name__ if wanted else 'none'} here", params)
     return policy.kernels.params_layout.packed(params)
+
+
+def check_arguments(kernels: Kernels) -> None:
+    """Refuse user-defined kernels that take other arguments."""
+    takes(kernels.choose, "params", "state", "announced", "streams", "block")
+    takes(kernels.observe, "params", "state", "block", "totals", "rounds")
 
 
 def rearranged(

@@ -249,7 +249,7 @@ def listed_words(items: Sequence[str]) -> str:
 # Comparisons are on this record. It recommends a policy where it is cheaper than staying with the best arm in
 # hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout, or where no
 # policy has learnt enough to beat a random arm; and otherwise the cheapest policy, since the best arm was not known
-# beforehand.
+# beforehand. Among policies within one per cent of the cheapest it prefers one that has a bound and follows changes.
 
 NOT_SEEN = "you do not see what the other arms lose"
 
@@ -294,7 +294,7 @@ def recommendation(
         return Recommendation(
             standing.at, f"stay with {arm}", _braced(because), (), "that changes", "", True, {}, argues=False
         )
-    name = names[0]
+    name = _safest(standing, names)
     excess = standing.amount(name, among=len(names)).less(base)
     numbers = {**excess.named("excess"), "best_arm_cost": base}
     decided = excess.high < -least or excess.low >= -least
@@ -303,8 +303,8 @@ def recommendation(
         because = f"{saves} and it was the best {often}"
         if not _learnt(standing, name):
             because = "no policy costs less than an arm taken at random"
-        safe = next((other for other in names if standing.played[other].bounded), name)
-        then = f"use {safe}{_guarantee(standing, safe)}"
+        follower = next((other for other in names if standing.played[other].follows), name)
+        then = f"use {follower}{_caveat(standing, follower)}"
         unless = "another may become the best"
         return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), unless, then, decided, numbers)
     gain, word = size(abs(excess.mean), base), "more" if excess.mean > 0 else "less"
@@ -348,7 +348,7 @@ def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]])
     if not bounded or bounded[0] == own[0]:
         return action
     use = "" if action.startswith("use ") else "use "
-    return f"{action}, or {use}{bounded[0]}{_guarantee(standing, bounded[0])}"
+    return f"{action}, or {use}{bounded[0]}{_caveat(standing, bounded[0])}"
 
 
 def _no_bound(standing: Standing, name: str) -> tuple[str, str]:
@@ -356,8 +356,16 @@ def _no_bound(standing: Standing, name: str) -> tuple[str, str]:
     if standing.played[name].bounded:
         return "the next rounds are nothing like this record", ""
     bounded = [other for other in standing.ranking("own") if standing.played[other].bounded]
-    unless = "the best arm may change suddenly, for which it has no guarantee"
-    return unless, f"use {bounded[0]}{_guarantee(standing, bounded[0])}" if bounded else ""
+    unless = "losses may come that are made against it, for which it has no bound"
+    return unless, f"use {bounded[0]}{_caveat(standing, bounded[0])}" if bounded else ""
+
+
+def _safest(standing: Standing, names: Sequence[str]) -> str:
+    """Return a policy that costs nearly the least, has a bound and follows changes, if there is one."""
+    cost = {name: float(standing.costs[name].mean()) for name in names}
+    most = cost[names[0]] + NOTABLE * abs(standing.best_arm_cost)
+    close, played = [name for name in names if cost[name] <= most], standing.played
+    return max(close, key=lambda name: played[name].bounded + played[name].follows)  # of equals the cheapest
 
 
 def _learnt(standing: Standing, name: str) -> bool:
@@ -365,11 +373,15 @@ def _learnt(standing: Standing, name: str) -> bool:
     return bool(standing.costs[name].mean() < standing.random_fixed_cost)
 
 
-def _guarantee(standing: Standing, name: str) -> str:
-    """Return the caveat on a policy that is not the cheapest."""
-    has = ["has a guarantee"] if standing.played[name].bounded else []
-    has += [] if _learnt(standing, name) else ["costs more here than an arm taken at random"]
-    return f", which {' but '.join(has)}" if has else ""
+def _caveat(standing: Standing, name: str) -> str:
+    """Return what is to be said of a policy that is not the cheapest."""
+    own = standing.played[name]
+    wanting = ["follows changes late"] if own.bounded and not own.follows else []
+    wanting += [] if _learnt(standing, name) else ["costs more here than an arm taken at random"]
+    against = " and ".join(wanting)
+    if not own.bounded:
+        return f", which {against}" if against else ""
+    return f", which has a bound against every fixed arm{', but ' if against else ''}{against}"
 
 
 def _same_arm(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> tuple[int, int]:

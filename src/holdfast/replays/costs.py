@@ -60,7 +60,9 @@ class GameTotals:
     sees: Literal["all", "own", "nothing"] = "own"
     """Feedback: the losses of all arms, of the arm in play, or of none."""
     bounded: bool = False
-    """True if regret has a proven bound for any losses."""
+    """True if the cost above the best fixed arm has a proven bound for any losses."""
+    follows: bool = False
+    """True if it notices when another arm becomes the best."""
 
     def __post_init__(self) -> None:
         if self.losses.shape != self.switches.shape or self.losses.ndim != 1 or len(self.losses) < 2:

@@ -18,14 +18,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._numba.compile import composed, kernel
-from holdfast._numba.lanes import as_lanes
+from holdfast._numba.compile import kernel
 from holdfast.checks import CostTable
 from holdfast.data.csv import PLAIN, CsvFormat
 from holdfast.data.records import Trace, read_frame
 from holdfast.environments import LossTable
 from holdfast.environments.environment import Tables
-from holdfast.environments.tables import Summed, prefix_sums
+from holdfast.environments.tables import IN_MEMORY, Summed, inform, prefix_sums
 from holdfast.errors import InvalidParameter, Set, Words, parameter_named
 from holdfast.experts import (
     Expert,
@@ -38,14 +37,16 @@ from holdfast.experts import (
 )
 from holdfast.extras import pl
 from holdfast.numerics.layout import Array
-from holdfast.numerics.random import started
+from holdfast.numerics.random import STATE_SIZE
 from holdfast.numerics.sums import compensated
 from holdfast.players.game import policy_key
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.averages import HoldForever
+from holdfast.policies.hand_written import Ewma
 from holdfast.policies.hedge import AdaptiveHedgeSwitch
-from holdfast.policies.policy import Kernel, Kernels, Policy, packed_parameters
+from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.policies.registry import entry_of, find_policy
+from holdfast.policies.tracking import TrackingSwitch
 from holdfast.policies.tsallis import TsallisSwitch
 from holdfast.replays.costs import GameTotals
 from holdfast.results import SCHEMA, Result
@@ -53,6 +54,7 @@ from holdfast.runs import plain
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.described import described_policy
+from holdfast.simulation.game import TALLY, Parts, Rules, Scratch, compose_play, vector_rows
 from holdfast.simulation.run import fitted, simulate
 from holdfast.simulation.tasks import Task, run_task
 from holdfast.text import number
@@ -138,7 +140,6 @@ def _numbered(column: pl.Series, trace: Trace, name: str) -> NDArray[np.int64]:
 # The weights of `AdaptiveHedgeSwitch` depend on the losses alone, never on the arms that were drawn. So one pass gives
 # the expected cost of its game: in each round the mean loss over its distribution, and what a switch costs on average.
 
-ROWS_AT_ONCE = 2**15
 LOSS, SWITCHES, PAID = 0, 1, 2
 OUT_OF_THE_GAME = 1e30
 
@@ -152,78 +153,75 @@ class ExpectedGame(NamedTuple):
     arms: NDArray[np.int32]
 
 
-class _Known(NamedTuple):
-    """Prior knowledge about the rounds of a piece, for kernels."""
+class _Recorded(NamedTuple):
+    """Tables of recorded losses, and of what was known beforehand."""
 
-    closed: Any  # rounds × arms: 1 where an arm is not available; no rows where all are
+    losses: Any
+    ends: Any  # the lowest and the highest loss that is heard, and the unit
+    closed: Any  # rounds × arms: 1 where an arm is not available; a single number where all are
     issued: Any  # rows of forecasts, in the order in which they become known
     known_at: Any  # the round from which each is known
     covers: Any  # the round that each is for
     newest: Any  # newest forecast of each round so far, −1 for none
+    at: Any  # the next forecast to become known, and how many rounds ahead the policy looks
+    out: Any  # experts that are out of the game
 
 
-@composed
-def _composed(kernels: Kernels) -> Kernel:
-    choose, observe, *_ = kernels
-    view_state, view_block = kernels.state_layout.view, kernels.block_layout.view
-    view_params = kernels.params_layout.view
+class _Expectations(NamedTuple):
+    """Record of an expected game: sums as two floats, those at each mark, and the arms."""
 
-    @kernel
-    def play(
-        params: Any,
-        numbers: Any,
-        vectors: Any,
-        K: int,
-        stream: Any,
-        block: Any,
-        losses: Any,
-        counted: Any,
-        first: int,
-        known: Any,
-        at: int,
-        horizon: int,
-        totals: Any,
-        steps: Any,
-        arms: Any,
-    ) -> int:
-        """Play the rounds of `losses`, the first being number `first`; `at` is the next forecast to become known.
+    sums: Any
+    marked: Any
+    arms: Any
 
-        `losses` are those the policy observes, `counted` those that add up.
-        """
-        rows = as_lanes(vectors, 1)
-        seen = view_params(params)
-        state, begun = view_state(seen, as_lanes(numbers, 1), rows, K), view_block(seen, as_lanes(block, 1), rows, K)
-        closed, issued, known_at, covers, newest = known
-        lost = as_lanes(steps[3:], 1)
-        for t in range(losses.shape[0]):
-            now = first + t
-            while at < known_at.shape[0] and known_at[at] <= now:
-                newest[covers[at]] = at
-                at += 1
-            rounds = 0
-            while rounds < horizon and now + rounds < newest.shape[0] and newest[now + rounds] >= 0:
-                row = newest[now + rounds]
-                for i in range(K):
-                    state.forecast[rounds * K + i, 0] = issued[row, i]
-                rounds += 1
-            state.first[0], state.rows[0] = 0.0, float(rounds)
-            if closed.shape[0] > 0:
-                for i in range(K):
-                    state.shut[i, 0] = float(closed[now, i])
-            choose(seen, state, 0.0, as_lanes(stream, 1), begun)
-            steps[0], steps[1] = 0.0, 0.0
-            for i in range(K):
-                steps[0] += state.P[i, 0] * counted[t, i]
-                steps[1] += max(state.P[i, 0] - state.before[i, 0], 0.0)
-                lost[i, 0] = losses[t, i]
-            steps[2] = state.moving[0]
-            for what in range(3):
-                totals[what, 0], totals[what, 1] = compensated(totals[what, 0], totals[what, 1], steps[what])
-            arms[t] = int(begun.arm[0])
-            observe(seen, state, begun, lost, 1.0)
-        return at
 
-    return play
+@kernel
+def _heard(tables: Any, place: Any, start: float, stop: float, streams: Any, out: Any) -> None:
+    """Look up the loss that the policy hears: within the units."""
+    low, high, unit = tables.ends[0], tables.ends[1], tables.ends[2]
+    for g in range(out.shape[0]):
+        out[g] = (min(max(float(tables.losses[int(start), int(place[g])]), low), high) - low) / unit
+
+
+@kernel
+def _no_gap(tables: Any, place: Any, start: float, stop: float, out: Any) -> None:
+    """Leave the excess loss at zero: expectations are recorded instead."""
+
+
+@kernel
+def _known(tables: Any, state: Any, t: float, shift: float) -> None:
+    """Tell the policy of closed arms, and of the newest forecasts of this and the next rounds."""
+    known_at, covers, newest, at = tables.known_at, tables.covers, tables.newest, tables.at
+    now, count = int(t), 0
+    if now == 0:
+        for j in range(tables.out.shape[0]):
+            state.C[tables.out[j], 0] = OUT_OF_THE_GAME
+    while at[0] < known_at.shape[0] and known_at[at[0]] <= now:
+        newest[covers[at[0]]] = at[0]
+        at[0] += 1
+    while count < at[1] and now + count < newest.shape[0] and newest[now + count] >= 0:
+        count += 1
+    state.first[0], state.rows[0] = 0.0, 0.0
+    inform(state, tables.closed, t, shift, tables.issued, newest, now, count)
+
+
+@kernel
+def _expect(rules: Any, state: Any, tally: Any, t: float, end: float, mark: int, record: Any) -> int:
+    """Add up the mean loss over the policy's distribution, and its mean switches and their cost; sums at each mark."""
+    losses, low, unit = rules.tables.losses, rules.tables.ends[0], rules.tables.ends[2]
+    lost, moved = 0.0, 0.0
+    for i in range(state.P.shape[0]):
+        lost += state.P[i, 0] * ((float(losses[int(t), i]) - low) / unit)
+        moved += max(state.P[i, 0] - state.before[i, 0], 0.0)
+    sums = record.sums
+    sums[LOSS, 0], sums[LOSS, 1] = compensated(sums[LOSS, 0], sums[LOSS, 1], lost)
+    sums[SWITCHES, 0], sums[SWITCHES, 1] = compensated(sums[SWITCHES, 0], sums[SWITCHES, 1], moved)
+    sums[PAID, 0], sums[PAID, 1] = compensated(sums[PAID, 0], sums[PAID, 1], state.moving[0])
+    while mark < rules.checkpoints.shape[0] and rules.checkpoints[mark] <= end:
+        for what in range(3):
+            record.marked[what, mark] = sums[what, 0] + sums[what, 1]
+        mark += 1
+    return mark
 
 
 def expected_game(
@@ -255,56 +253,58 @@ def expected_game(
     seed, name
         The stream of the arms that are drawn; it changes no cost.
     """
-    kernels, K, (low, _) = policy.kernels, policy.n_arms, policy.units
-    play = _composed(kernels)
-    settings = policy.parameters()
-    numbers, vectors = np.zeros(policy.state_layout.n_numbers), np.zeros(policy.state_layout.vector_rows(K))
+    kernels, K, (low, high) = policy.kernels, policy.n_arms, policy.units
+    settings, out = policy.parameters(), []
     if only is not None:  # an expert with a cost this high never has any weight
         settings = settings._replace(log_experts=math.log(max(len(only), 2)))
-        cost = policy.state_layout.named(numbers, vectors).C
-        cost[[j for j in range(len(policy.mixed)) if j not in only]] = OUT_OF_THE_GAME
-    params = packed_parameters(policy, settings)
-    block, stream = np.zeros(kernels.block_layout.n_numbers), started(policy_key(seed, name or policy.label), 0)
-    horizon = policy.forecast_rounds if forecasts is not None else 0
+        out = [j for j in range(len(policy.mixed)) if j not in only]
+    ahead = policy.forecast_rounds if forecasts is not None else 0
     given = Forecasts.of([], [], np.zeros((0, K))) if forecasts is None else forecasts
-    newest = np.full(len(losses) + horizon if horizon else 0, -1, dtype=np.int64)
+    newest = np.full(len(losses) + ahead if ahead else 0, -1, dtype=np.int64)
     within = given.rounds < len(newest)
-    issued = np.clip((given.losses[within] - low) / policy.unit, -1e6, 1e6)
-    shut = np.zeros((0, K), dtype=np.uint8) if closed is None else closed.astype(np.uint8)
-    known = _Known(shut, issued, given.known_at[within], given.rounds[within], newest)
-    totals, steps, arms, at = np.zeros((3, 2)), np.zeros(3 + K), np.zeros(len(losses), dtype=np.int32), 0
-    ends = [int(mark) for mark in marks]
-    sums, first = np.zeros((len(ends), 3)), 0
-    for place, end in enumerate(ends):
-        while first < end:
-            stop = min(end, first + ROWS_AT_ONCE)
-            piece = losses[first:stop]
-            heard, counted = (
-                np.ascontiguousarray((np.asarray(some, dtype=np.float64) - low) / policy.unit)
-                for some in (np.clip(piece, *policy.units), piece)
-            )
-            at = play(
-                params,
-                numbers,
-                vectors,
-                K,
-                stream,
-                block,
-                heard,
-                counted,
-                first,
-                known,
-                at,
-                horizon,
-                totals,
-                steps,
-                arms[first:stop],
-            )
-            first = stop
-        sums[place] = totals.sum(axis=1)
-    rounds = np.array(ends, dtype=np.float64)
+    tables = _Recorded(
+        losses if losses.nbytes > IN_MEMORY else np.require(losses, np.float64, ["C", "W"]),
+        np.array([low, high, policy.unit]),
+        np.zeros((1, 1), dtype=np.uint8) if closed is None else closed.astype(np.uint8),
+        np.clip((given.losses[within] - low) / policy.unit, -1e6, 1e6),
+        given.known_at[within],
+        given.rounds[within],
+        newest,
+        np.array([0, ahead]),
+        np.array(out, dtype=np.int64),
+    )
+    rounds = np.array(marks, dtype=np.float64)
+    rules = Rules(
+        params=packed_parameters(policy, settings),
+        tables=tables,
+        costs=np.zeros(1),
+        pairs=np.zeros(1),
+        announces_cost=policy.announces == "switching_cost",
+        shuffled=False,
+        horizon=float(rounds[-1]),
+        checkpoints=rounds,
+        policy_key=policy_key(seed, name or policy.label),
+        environment_key=policy_key(seed, ""),
+        path_key=policy_key(seed, ""),
+        plan_cost=-1.0,
+    )
+    record = _Expectations(np.zeros((3, 2)), np.zeros((3, len(rounds))), np.zeros((1, len(losses)), dtype=np.int32))
+    play = compose_play(Parts(kernels, _heard, _no_gap, ahead=_known, keep=_expect, with_arms=True))
+    scratch = Scratch(
+        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
+        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
+        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
+        np.zeros((kernels.state_layout.n_numbers, 1)),
+        np.zeros((vector_rows(policy), 1)),
+        np.zeros((kernels.block_layout.n_numbers, 1)),
+        np.zeros((TALLY.n_numbers, 1)),
+        np.zeros((1, 1)),
+        np.zeros((1, 1)),
+    )
+    play(rules, 0, scratch, K, np.zeros(1, dtype=np.uint8), record)
+    sums = record.marked
     return ExpectedGame(
-        sums[:, LOSS] * policy.unit + low * rounds, sums[:, SWITCHES], sums[:, PAID] * policy.unit, arms
+        sums[LOSS] * policy.unit + low * rounds, sums[SWITCHES], sums[PAID] * policy.unit, record.arms[0]
     )
 
 
@@ -314,10 +314,14 @@ COLUMNS = pl.Schema({"switching_cost": pl.Float64, "stretch": pl.String} | SCHEM
 
 OWN_LOSS: tuple[dict[str, Any], ...] = (
     {"policy": "adaptive"},
+    {"policy": "tracking"},
     {"policy": "tsallis-switch"},
+    {"policy": "ewma"},
+    {"policy": "fail-over"},
+    {"policy": "threshold-cooldown"},
     {"policy": "follow-the-leader", "cooldown": 10, "name": "leader-cooldown-10"},
 )
-"""Default bandit policies: the adaptive one, the paper's, and common heuristics. A random arm's cost needs no game."""
+"""Default bandit policies: ours, the paper's, and the rules that people write. A random arm's cost needs no game."""
 
 FULL_INFORMATION, WITH_FORECASTS = "hedge-switch", "hedge-forecasts"
 """Mixtures of experts under full information, without and with the user's forecasts."""
@@ -335,6 +339,9 @@ patterns; using the user's forecasts.
 
 WITH_BOUND = (AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, TsallisSwitch)
 """Policies whose regret has a proven bound for any losses."""
+
+THAT_FOLLOW = (AdaptiveHedgeSwitch, TrackingSwitch, Ewma)
+"""Policies that notice when another arm becomes the best, and move to it."""
 
 PolicyLike = str | Mapping[str, Any] | Policy
 
@@ -459,6 +466,7 @@ def totals_of(policy: Policy, last: pl.DataFrame, pairs: CostTable | None) -> Ga
         None if pairs is None else paid,
         "nothing" if isinstance(policy, HoldForever) else "all" if policy.full_information else "own",
         isinstance(policy, WITH_BOUND),
+        isinstance(policy, THAT_FOLLOW),
     )
 
 
@@ -544,6 +552,35 @@ class PieceRunner:
             name=label,
         )
 
+    def with_periods(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """Let the default mixtures plan on the period, of those that the record suggests, with which it costs least.
+
+        Without one that costs less they look for a period as they play. Forecasts are left out of this.
+        """
+        likely = likely_periods(self.parts[WHOLE].losses)
+        tried = [None, *likely, *([likely] if len(likely) > 1 else [])]
+
+        def cost(policy: AdaptiveHedgeSwitch) -> float:
+            game = self._expected(policy, WHOLE, self.marks[-1:], "")
+            return float(game.losses[-1] + game.paid[-1])
+
+        best: dict[float, Any] = {}
+        with ThreadPoolExecutor() as pool:
+            for piece in pieces:
+                if is_exact(piece.policy) and not piece.policy.forecast_rounds:
+                    costs = list(pool.map(cost, (replace(piece.policy, period=period) for period in tried)))
+                    best[piece.switching_cost] = tried[costs.index(min(costs))]
+        return [
+            replace(
+                piece,
+                policies={
+                    stretch: replace(policy, period=best[piece.switching_cost]) if is_exact(policy) else policy
+                    for stretch, policy in piece.policies.items()
+                },
+            )
+            for piece in pieces
+        ]
+
     def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:
         """Return the cost of the default mixture on the whole trace, with more and more kinds of experts."""
         policies = [piece.policy for piece in pieces]
@@ -577,6 +614,39 @@ class PieceRunner:
         assert played is not None  # nothing stops it
         held: NDArray[np.int32] = played.arms[0]
         return held
+
+
+# Periods that a record suggests.
+
+PERIODS = (7, 12, 24, 48, 96, 144, 168, 288, 336, 672, 1440)
+"""Days of a week, months of a year; a day of hours, half hours, quarters, ten and five minutes, minutes; a week of
+hours, half hours and quarters.
+"""
+ALWAYS_TRIED = 24
+MOST_LIKELY, LEAST_VISITS, CLOSER = 3, 5, 0.95
+"""At most so many periods are tried, each with so many in the record, in which losses one period ago are closer than
+those half a period ago: their mean square difference at most so many times as large.
+"""
+MOST_STEPS = 10**9
+"""Rounds × arms × period up to which a period is tried: a plan looks two periods ahead in every round."""
+
+
+def likely_periods(losses: NDArray[Any]) -> tuple[int, ...]:
+    """Return the periods worth trying on a record, the likeliest first.
+
+    >>> likely_periods(np.tile(np.arange(7.0)[:, None], (40, 2)))[0]
+    7
+    """
+    T, K = losses.shape
+    known = np.asarray(losses[-200_000:], dtype=np.float64)
+
+    def apart(lag: int) -> float:
+        return float(np.mean((known[lag:] - known[:-lag]) ** 2))
+
+    there = [P for P in PERIODS if T >= LEAST_VISITS * P and T * K * P <= MOST_STEPS]
+    closer = {P: apart(P) / half for P in there if (half := apart(P // 2)) > 0.0}
+    likely = sorted((P for P in closer if closer[P] <= CLOSER), key=lambda P: closer[P])[:MOST_LIKELY]
+    return tuple(dict.fromkeys([*likely, *(P for P in there if P == ALWAYS_TRIED)]))
 
 
 def _rows(name: str, marks: Sequence[int], table: LossTable, game: ExpectedGame) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from holdfast.numerics.hindsight import LARGEST_LOSS, Plan, best_plan, hindsight
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import check_seed
 from holdfast.numerics.statistics import checked_confidence
+from holdfast.replays.advice import listed_words
 from holdfast.replays.costs import References, Standing, exact, stretches
 from holdfast.replays.games import (
     COLUMNS,
@@ -247,7 +248,8 @@ def replay(
         ``{"policy": "exp3", "name": "mine"}``; or by name in a mapping. λ, the arms, the rounds and the units are
         filled in. A policy object is played as it is, at every λ. Left out, these are played: `AdaptiveHedgeSwitch`,
         which sees the losses of all arms, with and without looking ahead; and of those that see their own arm's loss
-        only the adaptive policy, the paper's, and follow-the-leader with a cooldown of 10 rounds.
+        only the adaptive and the tracking policy, the paper's, and rules that people write by hand: `Ewma`, `FailOver`,
+        `ThresholdCooldown`, and follow-the-leader with a cooldown of 10 rounds.
     switching_cost
         λ, or several, in the units of the losses; or a table with a row of costs for each arm to leave and a column for
         each arm to go to. `AdaptiveHedgeSwitch` and the best plan use the table; the other policies take its largest
@@ -259,7 +261,8 @@ def replay(
         A data frame or a file with the columns ``issued`` and ``round`` (numbers of rounds from 0, or times) and one
         for each arm: what each was thought to lose, and from which round on that was known.
     period
-        Rounds after which losses repeat, such as 24 for hours, where it is known; else it is looked for.
+        Rounds after which losses repeat, such as 24 for hours, where it is known. Left out, the default mixture plans
+        on the period with which it costs least on this record, of those that it suggests: days, weeks, 24 rounds.
     replications
         Games of each policy at each λ; at least 2. A policy that draws nothing is played once, and one whose expected
         cost is computed, `AdaptiveHedgeSwitch`, has no interval.
@@ -328,6 +331,9 @@ def replay(
     runner = PieceRunner(parts, count, check_seed(seed), marks, chosen, pairs)
     full_information = all_losses(period, given is not None) if sees == "all" else []
     pieces = pieces_of(policies, costs, parts, pairs=pairs, defaults=[*full_information, *OWN_LOSS])
+    if policies is None and period is None:
+        pieces = runner.with_periods(pieces)
+        notes += periods_note(pieces)
     if given is not None and not any(getattr(piece.policy, "forecast_rounds", 0) for piece in pieces):
         rule = "are used by AdaptiveHedgeSwitch only; play hedge-switch, or leave them out"
         raise InvalidParameter("forecasts", rule, [piece.name for piece in pieces])
@@ -347,6 +353,19 @@ def replay(
         if folder is not None:
             write_outputs(made, folder.path)
     return made
+
+
+def periods_note(pieces: Sequence[Piece]) -> list[str]:
+    """Say which periods were found in the record."""
+    found = {piece.switching_cost: getattr(piece.policy, "period", None) for piece in pieces if is_exact(piece.policy)}
+    if not any(found.values()):
+        return []
+    said = {lam: listed_words([str(p) for p in np.ravel(period)]) for lam, period in found.items() if period}
+    if len(set(said.values())) == 1 and len(said) == len(found):
+        when = f"a period of {next(iter(said.values()))} rounds"
+    else:
+        when = listed_words([f"a period of {words} rounds at λ = {exact(lam)}" for lam, words in said.items()])
+    return [f"hedge-switch plans on {when}: found in this record, where it costs least with it."]
 
 
 def _losses(

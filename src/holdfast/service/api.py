@@ -16,18 +16,20 @@ from starlette.responses import Response, StreamingResponse
 
 from holdfast.checks import one_of
 from holdfast.decisions import Router
+from holdfast.decisions.following import DecisionRecord, record_of
 from holdfast.decisions.history import History, Totals, changes_of, totals_of
 from holdfast.decisions.models import Decision
 from holdfast.decisions.requests import Ask, Change, Observe, Tell
-from holdfast.decisions.router import FIRST, open_decisions_of, why_block, why_conversation
 from holdfast.decisions.rules import View
 from holdfast.decisions.settings import Setup, checked_name, given_settings, written_patience, written_time
+from holdfast.decisions.status import FIRST, open_decisions_of
 from holdfast.decisions.stores.sql import Transaction
+from holdfast.decisions.why import why_drawn
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
-from holdfast.service import views
+from holdfast.service import ofrep as ofrep, views  # each registers its operations
 from holdfast.service.access import Token
 from holdfast.service.games import Game
 from holdfast.service.messages import (
@@ -151,7 +153,7 @@ async def list_games(service: Service, request: Request, client: Token) -> Respo
 
 @operation("PUT", "/v1/games/{name}", "decide", body=NewGame, gives=GameView, statuses=(200, 201))
 async def put_game(service: Service, request: Request, client: Token) -> Response:
-    """Begin a game, which needs the role `admin`; the same settings again change nothing."""
+    """Begin a game, which needs the role `admin`; again, it changes nothing, unless its `settings` are to count."""
     name, body = request.path_params["name"], await body_of(service, request, NewGame)
     policy = policy_from(body, service.games.allow)
     options = _settings(body)
@@ -160,7 +162,9 @@ async def put_game(service: Service, request: Request, client: Token) -> Respons
         checked_name("name", name)
         if client.role != "admin" and service.games.store.find(name) is None:
             raise Refused(403, "to begin a game needs the role 'admin'")
-        return service.games.begin(name, policy, seed=body.seed, **options).executor.began
+        if client.role != "admin" and body.settings == "code":
+            raise Refused(403, "to change a game needs the role 'admin'")
+        return service.games.begin(name, policy, seed=body.seed, settings=body.settings, **options).executor.began
 
     new = await service.games.thread(begin)
     if new:
@@ -224,7 +228,7 @@ async def delete_game(service: Service, request: Request, client: Token) -> Resp
     name, confirmed = request.path_params["name"], request.query_params.get("confirm")
     game = await service.games.game(name)
     if confirmed != name:
-        raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted for ever", confirmed)
+        raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted permanently", confirmed)
     await service.games.thread(service.games.store.delete, game.router.executor.setup.game.id)
     service.games.forget(name)
     service.audit(client, "deleted", name)
@@ -234,13 +238,12 @@ async def delete_game(service: Service, request: Request, client: Token) -> Resp
 # ---- decisions and losses
 
 
-def _decided(view: View, given: list[Decision], key: str | None) -> Decided:
+def _decided(view: View, given: list[Decision]) -> Decided:
     """Return decisions and the hold after them, read in their transaction so that the two agree."""
     head, setup, last = view.head, view.setup, given[-1]
-    if key is not None and (block := view.block(last.block)).key is not None:  # else it is pinned
-        return Decided(_shown(given), 0, why_conversation(setup, block, last.arm))
-    current = view.block(head.current) if setup.settings.holdback and head.current else None
-    return Decided(_shown(given), head.rounds - head.handed, why_block(head, setup, current))
+    block, left = view.block(last.block), head.rounds - head.handed
+    said = why_drawn(setup, block, last.arm, left, len(setup.active))
+    return Decided(_shown(given), 0 if block.key is not None else left, said)
 
 
 def _shown(decisions: Sequence[Decision]) -> list[DecisionView]:
@@ -256,7 +259,7 @@ async def post_decisions(service: Service, request: Request, client: Token) -> R
 
     def ask(game: Game) -> Awaitable[Any]:
         asked = Ask(**{**given, "forecast": _by_arm(game.router, given["forecast"])})
-        return game.make(asked, partial(_decided, key=asked.key))
+        return game.make(asked, _decided)
 
     return answer(await service.games.with_game(name, ask))
 
@@ -279,6 +282,13 @@ async def open_decisions(service: Service, request: Request, client: Token) -> R
         return DecisionList(_shown(shown), following)
 
     return answer(await service.games.look(request.path_params["name"], read))
+
+
+@operation("GET", "/v1/games/{name}/decisions/{id}", "read", gives=DecisionRecord)
+async def get_decision(service: Service, request: Request, client: Token) -> Response:
+    """One decision followed: who asked, why this arm, what it lost and when, what was learnt."""
+    look = partial(record_of, id=request.path_params["id"])
+    return answer(await service.games.look(request.path_params["name"], look))
 
 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:

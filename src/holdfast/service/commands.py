@@ -22,6 +22,7 @@ TokensFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file with 
 def add_to(app: typer.Typer, token: typer.Typer) -> None:
     """Make the commands known."""
     app.command(cls=Command)(serve)
+    app.command(cls=Command)(demo)
     token.command("make", cls=Command)(make_token)
     token.command("list", cls=Command)(list_tokens)
     token.command("revoke", cls=Command)(revoke_token)
@@ -79,6 +80,20 @@ def serve(
         root=root_path.rstrip("/"),
         allow=tuple(allow or ()),
     )
+
+
+def demo(port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8080) -> None:
+    """Show the service with three live games and made-up traffic.
+
+    gateway: three providers, of which the best fails now and then. regions: the carbon of four
+    regions, all of it known. canary: two versions, with a part left to the old one for comparison. Ctrl-C ends it
+    and leaves nothing behind.
+    """
+    try:
+        from holdfast.service.demo import demo as play
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"the demo needs {error.name}: pip install 'holdfast[serve]'") from None
+    play(whole_number("port", port, least=0, most=65535))
 
 
 def make_token(

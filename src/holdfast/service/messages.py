@@ -21,7 +21,7 @@ Arm = int | str
 Arms = Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})]
 OneArm = Annotated[Any, Meta(extra_json_schema={"type": ["string", "integer"]})]
 Patience = Annotated[Any, Meta(description="Rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.")]
-Missing = Annotated[Any, Meta(description="mean, drop or a loss.")]
+Missing = Annotated[Any, Meta(description="highest, mean, drop or a loss.")]
 ScaleIn = Annotated[
     Any,
     Meta(
@@ -76,6 +76,9 @@ class NewGame(GameSettings, kw_only=True):
     units: Annotated[Array, Meta(description="The lowest and the highest loss.")] = None
     parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
     seed: Whole = None
+    settings: Annotated[Text, Meta(description="Whose count where they differ: store, code (role admin) or same.")] = (
+        "store"
+    )
 
 
 class Wanted(NewGame, kw_only=True):
@@ -209,6 +212,7 @@ LOSS_SCHEMA = {
         "failed": {"type": "boolean", "description": "The highest loss there is."},
         "error": {"type": "boolean"},
         "in_time": {"type": "boolean", "description": "Refuse it where its block was settled without it."},
+        "clip": {"type": "boolean", "description": "Bring it into the range of losses."},
     },
     "additionalProperties": {"type": "number"},
 }
@@ -327,6 +331,8 @@ class Comparison(Struct):
     confidence: float
     since: str | None
     open: int
+    without_rule: int
+    """Units that began without a rule, and are left out."""
     words: str
 
 

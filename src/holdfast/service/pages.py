@@ -518,7 +518,7 @@ def _settings(view: GameView) -> str:
     elif view.patience == AUTO:
         patience = "waits as long as losses are usually late"
     elif view.patience == FOREVER:
-        patience = "waits for losses for ever"
+        patience = "waits forever for losses"
     else:
         patience = f"waits {seconds_shown(float(view.patience[:-1]))}"
     told = [view.label, f"λ = {cost:g}" if isinstance(cost, float | int) else None, patience]

@@ -19,9 +19,10 @@ from holdfast import bounds
 from holdfast.bounds.table import proved_cost
 from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import BY_RULE, Block, HandedOut, Head
-from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of, why
 from holdfast.decisions.settings import Setup, players_of
+from holdfast.decisions.status import certificate_of, paused, pinned, probabilities_of
 from holdfast.decisions.stores.sql import Transaction, select
+from holdfast.decisions.why import why
 from holdfast.errors import OutOfTurn
 from holdfast.numerics.layout import Array
 from holdfast.numerics.statistics import student_quantile

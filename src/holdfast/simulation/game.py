@@ -2,7 +2,8 @@
 
 This loop is the only one. It plays one game, or `SIDE_BY_SIDE` games in the lanes of the processor's vector registers;
 both do the same arithmetic game by game, so they give the same bits. Threads and Dask workers run it through
-`compose_games`, a GPU thread through its own few lines in `holdfast.simulation.cuda`.
+`compose_games`, a GPU thread through its own few lines in `holdfast.simulation.cuda`; a replay runs it with another
+record, which keeps expectations (`holdfast.replays.games`).
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from holdfast._numba.compile import composed, kernel
+from holdfast._numba.compile import composed, kernel, takes
 from holdfast._numba.lanes import as_lanes, local_lanes, local_words
 from holdfast.numerics.layout import Scalar, layout_of
-from holdfast.numerics.random import STATE_SIZE, next_uniform, start_stream
+from holdfast.numerics.random import STATE_SIZE, next_uniform, start_keyed, start_stream
 from holdfast.numerics.regret import NO_ARM, is_switch
 from holdfast.numerics.schedules import LONGEST
-from holdfast.policies.policy import Kernel, Kernels, Policy
+from holdfast.policies.policy import Kernel, Kernels, Policy, check_arguments
 
 SIDE_BY_SIDE = 32
 """Games played side by side: four registers of eight numbers. With fewer, the compiler unrolls the loops before it
 can vectorise them; more gain nothing.
 """
+
+TWO_STATES = 2 * STATE_SIZE
+"""Words of an environment's stream, and of that of one round of one arm in paired games."""
 
 STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES, NO_LOSS = -1, -2, -3, -4
 """Return codes of a game instead of its number of blocks: it was stopped, ran out of λ_n, its policy chose an
@@ -103,6 +107,8 @@ class Parts(NamedTuple):
     """In place of `total` and `gap`: the kernels of a world that draws its path in each game."""
     ahead: Kernel | None = None
     """Kernel for what is known of a round beforehand."""
+    keep: Kernel | None = None
+    """Kernel that records the costs of a block; by default those of what is played (`Record`)."""
     with_arms: bool = False
     """True if the arm of each round is recorded; a compile-time constant, since a lookup costs 3 %."""
 
@@ -167,6 +173,24 @@ def possible(losses: Any, start: float, stop: float) -> bool:
     return wrong == 0
 
 
+def _keep_played(parts: Parts) -> Kernel:
+    """Compose the kernel that records the costs up to each checkpoint of a block."""
+    gap = parts.gap
+
+    @kernel
+    def keep(rules: Any, state: Any, tally: Any, t: float, end: float, mark: int, record: Any) -> int:
+        while mark < rules.checkpoints.shape[0] and rules.checkpoints[mark] <= end:
+            gap(rules.tables, tally.place, t, rules.checkpoints[mark], tally.block_excess)
+            for g in range(record.excess.shape[0]):
+                record.excess[g, mark] = tally.excess[g] + tally.block_excess[g]
+                record.switches[g, mark] = int(tally.switches[g])
+                record.paid[g, mark] = tally.paid[g]
+            mark += 1
+        return mark
+
+    return keep
+
+
 def _hear_own(parts: Parts) -> Kernel:
     """Compose the kernel that observes the loss of the arm in play."""
     total, observe = parts.total, parts.policy.observe
@@ -206,6 +230,25 @@ def _hear_all(parts: Parts) -> Kernel:
         return True
 
     return hear
+
+
+@composed
+def compose_by_round(total: Kernel) -> Kernel:
+    """Return `total` with each round drawn by itself, from a stream of its game, arm and round."""
+
+    @kernel
+    def by_round(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
+        for g in range(totals.shape[0]):
+            lost, t = 0.0, start
+            while t < stop:
+                start_keyed(streams, g, int(places[g]), int(t))
+                own = streams[STATE_SIZE:, g : g + 1]
+                total(tables, places[g : g + 1], t, t + 1.0, own, totals[g : g + 1])
+                lost += totals[g]
+                t += 1.0
+            totals[g] = lost
+
+    return by_round
 
 
 @kernel
@@ -339,6 +382,13 @@ def vector_rows(policy: Policy) -> int:
 def compose_play(parts: Parts) -> Kernel:
     """Return the game of a few replications, as many as `scratch` has columns."""
     choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
+    check_arguments(parts.policy)
+    if parts.world is None:
+        takes(parts.total, "tables", "arms", "start", "stop", "streams", "totals")
+        takes(gap, "tables", "arms", "start", "stop", "gaps")
+    else:
+        takes(parts.world.move, "tables", "state", "t", "streams")
+    keep = _keep_played(parts) if parts.keep is None else parts.keep
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.full_information else _hear_own(parts)
     moves, every_arm, rounds_of = parts.world is not None, parts.policy.full_information, compose_rounds(parts)
@@ -363,9 +413,8 @@ def compose_play(parts: Parts) -> Kernel:
             begin_worlds(rules, first, scratch)
             world = view_world(params, scratch.world_numbers, scratch.world_vectors, K)
             losses = scratch.world_vectors[scratch.world_vectors.shape[0] - K :]
-        horizon, tables, costs, checkpoints = rules.horizon, rules.tables, rules.costs, rules.checkpoints
-        marks, mark = checkpoints.shape[0], 0
-        n_costs, n, t = costs.shape[0], 0, 0.0
+        horizon, tables, costs = rules.horizon, rules.tables, rules.costs
+        n_costs, n, mark, t = costs.shape[0], 0, 0, 0.0
         while t < horizon:
             if stop[0] != 0:
                 return STOPPED
@@ -408,13 +457,7 @@ def compose_play(parts: Parts) -> Kernel:
                         observe(params, state, block, losses[0], end - t)
                 t = end
                 continue
-            while mark < marks and checkpoints[mark] <= end:
-                gap(tables, tally.place, t, checkpoints[mark], tally.block_excess)
-                for g in range(record.excess.shape[0]):
-                    record.excess[g, mark] = tally.excess[g] + tally.block_excess[g]
-                    record.switches[g, mark] = int(tally.switches[g])
-                    record.paid[g, mark] = tally.paid[g]
-                mark += 1
+            mark = keep(rules, state, tally, t, end, mark, record)
             if end < horizon:  # the last block's loss is never used
                 gap(tables, tally.place, t, end, tally.block_excess)
                 for g in range(width):
@@ -442,7 +485,7 @@ def compose_games(parts: Parts, width: int) -> Kernel:
         """
         scratch = Scratch(
             local_words(STATE_SIZE, width),
-            local_words(STATE_SIZE, width),
+            local_words(TWO_STATES, width),
             local_words(STATE_SIZE, width),
             local_lanes(n_numbers, width),
             as_lanes(vectors, width),

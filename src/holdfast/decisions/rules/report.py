@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from holdfast.decisions.all_losses import last_known, learn, look_ahead, losses_by_arm
+from holdfast.decisions.all_losses import last_known, learn, look_ahead
 from holdfast.decisions.codec import block_text, block_values, undamaged
 from holdfast.decisions.models import Block, Events, HandedOut, Head, Loss, Receipt, Seen, new_token
 from holdfast.decisions.outcomes import AllLosses, Outcome
@@ -158,14 +158,18 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
     handed = head.handed if number == head.current else block.rounds
     counts = block.settled_order is None and round < handed and low <= loss <= high
+    measures = outcome.written if isinstance(outcome, Outcome) else ""
     if not counts or (number, round) in view.losses:
         in_time = not isinstance(outcome, float) and outcome.in_time
-        return _late_or_refused(view, id, Loss(number, round, loss, clock, 1), handed, in_time)
+        return _late_or_refused(view, id, Loss(number, round, loss, clock, 1, measures), handed, in_time)
     if view.setup.sees_all and view.setup.plays(block):
-        refusal = _learn_all(view, block, view.seen.get((number, round)), clock)
+        every = view.seen.get((number, round))
+        if every is None and isinstance(outcome, Outcome) and outcome.failed:  # of the others nothing is known
+            every = {**last_known(view.setup, view.learner()), players_of(block, round + 1)[round][0]: loss}
+        refusal = _learn_all(view, block, every, clock)
         if refusal is not None:
             return refusal
-    _record(view, block, Loss(number, round, loss, clock, 0))
+    _record(view, block, Loss(number, round, loss, clock, 0, measures))
     block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
     view.change(block)
     if block.told == block.rounds and not block.live:
@@ -251,7 +255,7 @@ def observe(view: View, request: Observe) -> HoldfastError | None:
         told, open_ones = Call("tell", "losses"), Call("open_decisions")
         return OutOfTurn(Words("a decision waits for its losses: report them with ", told, ", see ", open_ones))
     try:
-        by_arm = losses_by_arm(setup, losses, setup.bounds)
+        by_arm = AllLosses(losses, clip=request.clip).every(setup, None)
         value, _ = announced_value(setup.policy, {"switching_cost": request.switching_cost})
     except InvalidParameter as refusal:
         return refusal
@@ -397,7 +401,10 @@ def settle(view: View, block: Block, clock: float) -> None:
     if missing := block.rounds - block.told:
         bounds = setup.bounds_of(block)
         usual = math.fsum(sums.losses) / sums.told if sums.told else 0.5 * sum(bounds)
-        block = block._replace(stand_in=stand_in_for(setup.settings.missing, block, usual, bounds[1]))
+        stand_in = stand_in_for(setup.settings.missing, block, usual, bounds[1])
+        if setup.sees_all and setup.plays(block):  # it learns that nothing has changed since
+            stand_in = last_known(setup, state.learner)[block.arm]
+        block = block._replace(stand_in=stand_in)
     pieces, rounds = _counted(block)
     if setup.learns_from(block) and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
         if not setup.sees_all:

@@ -69,7 +69,7 @@ SCHEMA = (
         last {float} NOT NULL, played TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
         late BIGINT NOT NULL, due {float},
         settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
-        learnt BIGINT NOT NULL,
+        learnt BIGINT NOT NULL, share {float} NOT NULL, price {float} NOT NULL,
         PRIMARY KEY (game, number)) {compact}""",
     "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
     "CREATE UNIQUE INDEX holdfast_blocks_keys ON holdfast_blocks (game, key) WHERE live = 1",
@@ -82,7 +82,8 @@ SCHEMA = (
     "CREATE INDEX holdfast_asks_request ON holdfast_asks (game, request)",
     """CREATE TABLE holdfast_losses (
         game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
-        at {float} NOT NULL, late BIGINT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",
+        at {float} NOT NULL, late BIGINT NOT NULL, measures TEXT NOT NULL,
+        PRIMARY KEY (game, block, round)) {compact}""",
     """CREATE TABLE holdfast_seen (
         game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, at {float} NOT NULL,
         losses TEXT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",

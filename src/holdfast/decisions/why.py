@@ -1,0 +1,100 @@
+"""A game's status in words: who chose the arm, and for how long it stays."""
+
+from __future__ import annotations
+
+import math
+
+from holdfast.decisions.models import BY_RULE, PINNED, Block, Head
+from holdfast.decisions.settings import Setup
+from holdfast.decisions.status import guard_of, next_probabilities
+from holdfast.decisions.stores.sql import Transaction
+from holdfast.errors import OutOfTurn
+from holdfast.text import counted, number
+
+SHOWN = 5
+"""Arms whose probabilities are listed; the others are summed up."""
+
+
+def why(transaction: Transaction, setup: Setup, now: float = -math.inf) -> str:
+    """Explain the current arm and how long it stays, as of the latest time seen."""
+    head = transaction.head
+    block = transaction.blocks("number", head.current) if setup.settings.holdback else []
+    said, others = why_block(head, setup, block[0] if block else None, now), why_conversations(transaction, setup)
+    pinned = setup.pin is not None and setup.pin[1] > max(head.clock, now)
+    if pinned:
+        return said
+    if others is not None:
+        said = others if head.arm < 0 else f"{said} {others}"
+    return f"{said} {guard_of(transaction, setup).why}" if setup.policy.has_guard and head.drawn else said
+
+
+def why_block(head: Head, setup: Setup, block: Block | None = None, now: float = -math.inf) -> str:
+    """Explain the arm of the current block. The block itself is needed only where a rule may have decided."""
+    now = max(head.clock, now)
+    if setup.pin is not None and setup.pin[1] > now:
+        return f"An operator has pinned {setup.names[setup.pin[0]]}: it is handed out, and not learnt from."
+    if head.arm < 0:
+        return "The policy has drawn no arm yet: the next decision begins its first block."
+    played = setup.name_of(head.last_arm if head.last_arm >= 0 else head.arm)
+    current = Block(head.current, None, head.arm, head.rounds, head.probability, 0.0, None, 0, "")
+    if block is not None and block.forced == BY_RULE:
+        return _of_block(setup, block, played, head.rounds - head.handed, len(setup.active))
+    down = any(arm == head.arm and until > now for arm, until in setup.paused)
+    return _of_block(
+        setup, current, None if down else setup.name_of(head.arm), head.rounds - head.handed, len(setup.active)
+    )
+
+
+def why_drawn(setup: Setup, block: Block, played: int | str, left: int, n_arms: int) -> str:
+    """Explain the arm of a decision as of the call that asked for it, after which its block had `left` rounds."""
+    if block.forced == PINNED:
+        return f"An operator has pinned {played}: it is handed out, and not learnt from."
+    if block.key is not None:
+        return why_conversation(setup, block, played)
+    return _of_block(setup, block, played, left, n_arms)
+
+
+def _of_block(setup: Setup, block: Block, played: int | str | None, left: int, n_arms: int) -> str:
+    name = setup.name_of(block.arm)
+    drawn = f"Block {number(block.number)} drew {name} with probability {block.probability:.3g} among {n_arms} arms"
+    stays = "it is certain to stay for"
+    if block.forced == BY_RULE:
+        drawn, stays = f"Block {number(block.number)} is left to your rule, which plays {played}", "it has"
+    if left == 0:
+        return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
+    if played != name and not block.forced:
+        instead = "the most likely other arm" if played is None else str(played)
+        return f"{drawn}; it is paused or not available, so {instead} is handed out meanwhile."
+    return f"{drawn}; {stays} {counted(left, 'round')} more, then a new block is drawn."
+
+
+def why_conversation(setup: Setup, block: Block, played: int | str) -> str:
+    """Explain why a conversation was handed the arm `played`."""
+    name = setup.name_of(block.arm)
+    chosen = f"Conversation {block.key} drew {name} with probability {block.probability:.3g}"
+    if block.forced == BY_RULE:
+        chosen = f"Conversation {block.key} is left to your rule, which chose {name}"
+    if played != name:
+        return f"{chosen}; that is paused or not available, so {played} is handed out meanwhile."
+    return f"{chosen}; it stays with {name} until it ends."
+
+
+def why_conversations(transaction: Transaction, setup: Setup) -> str | None:
+    """Describe the open conversations and the next one's draw; return None if there are none."""
+    head, live = transaction.head, transaction.live()
+    only = head.current == 0 and head.drawn > 0  # then all that the policy drew are conversations
+    if not live and not only:
+        return None
+    counts = f"{counted(head.drawn, 'conversation')} drawn, {number(live)} open"
+    counts = counts if only else f"{counted(live, 'conversation')} open"
+    try:
+        chances = next_probabilities(transaction, setup).tolist()
+    except OutOfTurn:  # they depend on what is announced
+        return f"{counts}."
+    likely = sorted(zip(chances, setup.active, strict=True), key=lambda pair: -pair[0])
+    words = [f"{setup.name_of(arm)} {'' if i else 'with '}{p:.2f}" for i, (p, arm) in enumerate(likely[:SHOWN])]
+    if len(likely) > SHOWN:
+        words.append(f"others {math.fsum(chance for chance, _ in likely[SHOWN:]):.2f}")
+    share = setup.settings.holdback
+    rule = f" is your rule's with {share:.3g}, else it" if share else ""
+    return f"{counts}; the next one{rule} draws {', '.join(words)}."

@@ -1,0 +1,486 @@
+"""`hf.check` names each of many planted bugs, with its place, and accepts every class of the package."""
+
+import random
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+from every_policy import EVERY
+
+import holdfast as hf
+from holdfast.environments.registry import ENVIRONMENTS, make_environment
+from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.kernels import COMPILED, Kernels, NonNegative, PerArm, Scalar, Scratch, Whole, kernel, next_uniform
+from holdfast.lab.plan import HARD_CASES, paper_settings
+from holdfast.policies.registry import POLICIES
+from holdfast.simulation import contract
+
+K = 3
+
+
+class State(NamedTuple):
+    losses: Annotated[PerArm, NonNegative]
+    rounds: Annotated[PerArm, Whole]
+    n: Scalar
+    last: Scalar
+    scrap: Scratch
+
+
+class Block(NamedTuple):
+    arm: Scalar
+    rounds: Scalar
+    probability: Scalar
+
+
+class Params(NamedTuple):
+    epsilon: float
+
+
+@kernel
+def choose(params, state, announced, streams, block):
+    """Any arm with probability ε, else the one of least mean loss."""
+    leader, arms = 0, state.losses.shape[0]
+    for i in range(arms):
+        if state.losses[i, 0] * (state.rounds[leader, 0] + 1.0) < state.losses[leader, 0] * (state.rounds[i, 0] + 1.0):
+            leader = i
+    arm = int(next_uniform(streams, 0) * arms) if next_uniform(streams, 0) < params.epsilon else leader
+    state.n[0] += 1.0
+    state.last[0] = leader
+    block.arm[0], block.rounds[0] = arm, 2.0
+    block.probability[0] = params.epsilon / arms + (1.0 - params.epsilon if arm == leader else 0.0)
+
+
+@kernel
+def observe(params, state, block, totals, rounds):
+    """Add the loss to the arm's."""
+    state.losses[int(block.arm[0]), 0] += totals[0]
+    state.rounds[int(block.arm[0]), 0] += rounds
+
+
+@dataclass(frozen=True)
+class Right(hf.Policy):
+    """Follow the leader in blocks of two, and explore."""
+
+    id: ClassVar[str] = "planted"
+    kernels: ClassVar[Kernels] = Kernels(choose, observe, State, Block, params=Params)
+    epsilon: float = field(default=0.3, kw_only=True)
+
+    def parameters(self):
+        return Params(self.epsilon)
+
+    def probabilities(self, params, state, block):
+        p = np.full(self.n_arms, self.epsilon / self.n_arms)
+        p[int(state.last[0])] += 1 - self.epsilon
+        return p
+
+
+def policy(choose=choose, observe=observe, side_by_side=False, **members):
+    """The policy above with something else in a place."""
+    kernels = Kernels(choose, observe, State, Block, params=Params, side_by_side=side_by_side)
+    made: Any = type("Planted", (Right,), {"kernels": kernels, **LOCAL, **members})
+    return dataclass(frozen=True)(made)(K)
+
+
+LOCAL = {"__annotations__": {}, "__module__": __name__, "__qualname__": "made.<locals>.Planted"}
+"""Of a class that is made in a function."""
+
+
+def after(then, first=choose):
+    """The choice above, and then something more, as a kernel."""
+
+    @kernel
+    def planted(params, state, announced, streams, block):
+        first(params, state, announced, streams, block)
+        then(params, state, announced, streams, block)
+
+    return planted
+
+
+@kernel
+def rounds_grow(params, state, announced, streams, block):
+    block.rounds[0] = 1.5 if state.n[0] > 5.0 else 1.0
+
+
+@kernel
+def arm_too_high(params, state, announced, streams, block):
+    if state.n[0] == 40.0:
+        block.arm[0] = 3.0
+
+
+@kernel
+def likelier(params, state, announced, streams, block):
+    block.probability[0] = 1.7
+
+
+@kernel
+def impossible(params, state, announced, streams, block):
+    block.probability[0] = 0.0
+
+
+@kernel
+def half(params, state, announced, streams, block):
+    block.probability[0] *= 0.5
+
+
+@kernel
+def other_arm(params, state, announced, streams, block):
+    if next_uniform(streams, 0) < 0.5:
+        block.arm[0] = 0.0
+        state.last[0] = 0.0
+        block.probability[0] = 1.0 - params.epsilon + params.epsilon / 3.0
+
+
+@kernel
+def doubles(params, state, announced, streams, block):
+    state.n[0] *= 1e30
+
+
+@kernel
+def keeps_in_scratch(params, state, announced, streams, block):
+    if state.n[0] > 3.0 and state.scrap[0] == 1.0:
+        block.rounds[0] = 3.0
+    state.scrap[0] = 1.0
+
+
+@kernel
+def beyond_the_end(params, state, announced, streams, block):
+    if state.losses[int(state.n[0]) % 5, 0] > 1e9:
+        block.arm[0] = 0.0
+
+
+@kernel
+def makes_a_dict(params, state, announced, streams, block):
+    held = {0: 1.0}
+    block.rounds[0] = held[0]
+
+
+@kernel
+def makes_a_list(params, state, announced, streams, block):
+    held = [announced, 1.0]
+    block.rounds[0] = held[1]
+
+
+@kernel
+def raises(params, state, announced, streams, block):
+    if block.rounds[0] > 5.0:
+        raise ValueError("too long")
+
+
+@kernel
+def writes_text(params, state, announced, streams, block):
+    block.rounds[0] = len(f"{int(announced)}")
+
+
+@kernel
+def makes_an_array(params, state, announced, streams, block):
+    p = np.zeros(3)
+    block.rounds[0] = 1.0 + p[0]
+
+
+@kernel
+def four_arguments(params, state, streams, block):
+    block.rounds[0] = 1.0
+
+
+@kernel
+def remembers_the_arm(params, state, announced, streams, block):
+    state.n[0] = block.arm[0]
+
+
+@kernel
+def observe_the_last(params, state, block, totals, rounds):
+    """As if no block could begin in between."""
+    state.losses[int(state.n[0]), 0] += totals[0]
+    state.rounds[int(state.n[0]), 0] += rounds
+
+
+@kernel
+def observe_by_count(params, state, block, totals, rounds):
+    """A step that hangs on the number of blocks begun."""
+    state.losses[int(block.arm[0]), 0] += totals[0] / state.n[0]
+    state.rounds[int(block.arm[0]), 0] += rounds
+
+
+@kernel
+def observe_rewards(params, state, block, totals, rounds):
+    """Below the declared range."""
+    state.losses[int(block.arm[0]), 0] -= totals[0]
+    state.rounds[int(block.arm[0]), 0] += rounds
+
+
+@kernel
+def observe_logarithms(params, state, block, totals, rounds):
+    """ln 0."""
+    state.losses[int(block.arm[0]), 0] -= np.log(totals[0] / rounds)
+    state.rounds[int(block.arm[0]), 0] += rounds
+
+
+@kernel
+def observe_exponentials(params, state, block, totals, rounds):
+    """Weights that overflow, late."""
+    state.losses[int(block.arm[0]), 0] = (state.losses[int(block.arm[0]), 0] + 1.0) * (1.0 + totals[0])
+    state.rounds[int(block.arm[0]), 0] += rounds
+
+
+@kernel
+def draws_twice(params, state, announced, streams, block):
+    if np.random.random() < 0.1:  # noqa: NPY002
+        block.rounds[0] = 1.0
+
+
+HIDDEN = np.zeros(1)
+
+
+def of_hidden_memory(self, params, state, block):
+    HIDDEN[0] += 1.0
+    return Right.probabilities(self, params, state, block) * (2.0 if HIDDEN[0] > 30 else 1.0)
+
+
+def too_long(self, params, state, block):
+    return np.full(self.n_arms + 1, 1 / (self.n_arms + 1))
+
+
+def of_the_leader_alone(self, params, state, block):
+    p = np.zeros(self.n_arms)
+    p[int(state.last[0])] = 1.0
+    return p
+
+
+def no_index(self, params, state, block):
+    return Right.probabilities(self, params, state, block)[: int(state.losses[9])]
+
+
+def other_parameters(self):
+    return [0.3]
+
+
+def changing_parameters(self):
+    return Params(random.random())
+
+
+def not_this_arm(self, params, state, block, out):
+    return int(block.arm[0])
+
+
+POLICY_BUGS = {
+    "half a round": (lambda: policy(after(rounds_grow)), r"must choose .* a whole number of rounds"),
+    "an arm that is none": (lambda: policy(after(arm_too_high)), r"must choose an arm from 0 to 2"),
+    "a probability of 1.7": (lambda: policy(after(likelier)), r"at most 1; got 1.7"),
+    "a probability of 0": (lambda: policy(after(impossible)), r"a probability above 0 and at most 1; got 0"),
+    "another probability in the block": (lambda: policy(after(half)), r"probabilities says .* block.probability is"),
+    "draws otherwise": (lambda: policy(after(other_arm)), r"probabilities says .*; choose draws it .* of the time"),
+    "a state that overflows": (lambda: policy(after(doubles)), r"state.n infinite or no number by block"),
+    "scratch that is read": (lambda: policy(after(keeps_in_scratch)), r"reads Scratch that it has not written"),
+    "an index beyond the end": (lambda: policy(after(beyond_the_end)), r"IndexError.*test_contract.py, line \d+\)"),
+    "a dict": (lambda: policy(after(makes_a_dict)), r"makes_a_dict must not make a dict .*line \d+"),
+    "a list": (lambda: policy(after(makes_a_list)), r"makes_a_list must not make a list .*line \d+"),
+    "an error": (lambda: policy(after(raises)), r"raises must not raise an error .*line \d+"),
+    "a text": (lambda: policy(after(writes_text)), r"writes_text must not make a text .*line \d+"),
+    "an array": (lambda: policy(after(makes_an_array)), r"a kernel allocates nothing"),
+    "an argument too few": (lambda: policy(four_arguments), r"four_arguments must take \(params, state, announced"),
+    "one column of many": (lambda: policy(side_by_side=True), r"side by side with other games"),
+    "the loss of another arm": (
+        lambda: policy(after(remembers_the_arm), observe_the_last),
+        r"comes late.*must be in the block",
+    ),
+    "a step by the count": (lambda: policy(observe=observe_by_count), r"observe_by_count .*comes late"),
+    "rewards for losses": (lambda: policy(observe=observe_rewards), r"state.losses must be at least 0, as declared"),
+    "a logarithm of 0": (lambda: policy(observe=observe_logarithms), r"state.losses infinite or no number"),
+    "weights that overflow": (lambda: policy(observe=observe_exponentials), r"state.losses infinite or no number"),
+    "another source of chance": (lambda: policy(after(draws_twice)), r"must draw from the stream it is handed"),
+    "called deterministic": (lambda: policy(deterministic=True), r"`deterministic` is True"),
+    "called unknown": (lambda: policy(knows_probabilities=False), r"but knows_probabilities is False"),
+    "probabilities that sum to 2": (lambda: policy(probabilities=of_hidden_memory), r"sum to 1; .* sum to 2"),
+    "an arm too many": (lambda: policy(probabilities=too_long), r"must return 3 numbers; it returns \(4,\)"),
+    "a leader alone": (lambda: policy(probabilities=of_the_leader_alone), r"probabilities says"),
+    "an error in probabilities": (lambda: policy(probabilities=no_index), r"IndexError.*test_contract.py, line \d+\)"),
+    "parameters undeclared": (lambda: policy(parameters=other_parameters), r"parameters .* must be of the NamedTuple"),
+    "parameters of chance": (lambda: policy(parameters=changing_parameters), r"parameters returns other numbers"),
+    "the arm that is out": (lambda: policy(next_best=not_this_arm), r"next_best names arm \d, which is not available"),
+}
+
+
+@kernel
+def total(tables, arms, start, stop, streams, totals):
+    """0 or 1 with the arm's mean, round by round."""
+    for g in range(totals.shape[0]):
+        totals[g] = 0.0
+        for _ in range(int(stop - start)):
+            totals[g] += 1.0 if next_uniform(streams, g) < tables[0][int(arms[g])] else 0.0
+
+
+@kernel
+def gap(tables, arms, start, stop, gaps):
+    """Rounds times the mean gap."""
+    for g in range(gaps.shape[0]):
+        gaps[g] = (stop - start) * (tables[0][int(arms[g])] - tables[0][0])
+
+
+@dataclass(frozen=True)
+class World(hf.Environment):
+    """Three arms with their means."""
+
+    id: ClassVar[str] = "planted"
+    total_kernel: ClassVar = staticmethod(total)
+    gap_kernel: ClassVar = staticmethod(gap)
+    means: tuple[float, ...] = (0.2, 0.5, 0.7)
+    n_arms: int = 3
+    reference: int = 0
+
+    @property
+    def tables(self):
+        return (np.array(self.means),)
+
+    def expected(self, start, stop):
+        return (stop - start) * np.array(self.means)
+
+    def excess(self, stop):
+        return stop * (np.array(self.means) - self.means[0])
+
+
+def world(**members):
+    """The environment above with something else in a place."""
+    kernels = {name: staticmethod(value) if "kernel" in name else value for name, value in members.items()}
+    own = {**LOCAL, "__annotations__": {"reference": int} if "reference" in members else {}}
+    made: Any = type("PlantedWorld", (World,), {**own, **kernels})
+    return dataclass(frozen=True)(made)()
+
+
+@kernel
+def wrong_sign(tables, arms, start, stop, gaps):
+    for g in range(gaps.shape[0]):
+        gaps[g] = (stop - start) * (tables[0][0] - tables[0][int(arms[g])])
+
+
+@kernel
+def of_one_round(tables, arms, start, stop, gaps):
+    for g in range(gaps.shape[0]):
+        gaps[g] = tables[0][int(arms[g])] - tables[0][0]
+
+
+@kernel
+def of_one_game(tables, arms, start, stop, gaps):
+    gaps[0] = (stop - start) * (tables[0][int(arms[0])] - tables[0][0])
+
+
+@kernel
+def all_or_nothing(tables, arms, start, stop, streams, totals):
+    """One draw for a block, however long."""
+    for g in range(totals.shape[0]):
+        totals[g] = stop - start if next_uniform(streams, g) < tables[0][int(arms[g])] else 0.0
+
+
+@kernel
+def rewards(tables, arms, start, stop, streams, totals):
+    for g in range(totals.shape[0]):
+        totals[g] = 0.0
+        for _ in range(int(stop - start)):
+            totals[g] += 0.0 if next_uniform(streams, g) < tables[0][int(arms[g])] else 1.0
+
+
+@kernel
+def of_column_0(tables, arms, start, stop, streams, totals):
+    for g in range(totals.shape[0]):
+        totals[g] = 0.0
+        for _ in range(int(stop - start)):
+            totals[g] += 1.0 if next_uniform(streams, 0) < tables[0][int(arms[g])] else 0.0
+
+
+@kernel
+def in_own_units(tables, arms, start, stop, streams, totals):
+    for g in range(totals.shape[0]):
+        totals[g] = 10.0 * (stop - start) * tables[0][int(arms[g])]
+
+
+@kernel
+def adds_on(tables, arms, start, stop, streams, totals):
+    for g in range(totals.shape[0]):
+        totals[g] += (stop - start) * tables[0][int(arms[g])]
+
+
+@kernel
+def learns(tables, arms, start, stop, streams, totals):
+    for g in range(totals.shape[0]):
+        totals[g] = (stop - start) * tables[0][int(arms[g])]
+        tables[0][int(arms[g])] *= 0.999
+
+
+ENVIRONMENT_BUGS = {
+    "a gap of the wrong sign": (lambda: world(gap_kernel=wrong_sign), r"gap_kernel gives -.* where expected says"),
+    "the gap of one round": (lambda: world(gap_kernel=of_one_round), r"gap_kernel gives .* where expected says"),
+    "the gap of one game": (lambda: world(gap_kernel=of_one_game), r"fill in every gaps\[g\]"),
+    "one draw for a block": (lambda: world(total_kernel=all_or_nothing), r"variance .* drawn at once"),
+    "a reward": (lambda: world(total_kernel=rewards), r"on average for arm 0 in .* where expected says 0.2"),
+    "one stream for all": (lambda: world(total_kernel=of_column_0), r"draw by next_uniform\(streams, g\)"),
+    "losses beyond the range": (lambda: world(total_kernel=in_own_units), r"must fill in losses from 0 to 1"),
+    "totals not begun at 0": (lambda: world(total_kernel=adds_on), r"must fill in losses from 0"),
+    "tables that change": (lambda: world(total_kernel=learns), r"for the same game alone|changes the tables"),
+    "means of one round": (
+        lambda: world(expected=lambda self, start, stop: np.array(self.means)),
+        r"expected does not add up",
+    ),
+    "no excess": (lambda: world(excess=lambda self, stop: np.zeros(3)), r"excess must be expected"),
+    "a reference that is none": (lambda: world(reference=5), r"reference of PlantedWorld, an arm"),
+    "tables in a list": (lambda: world(tables=[np.zeros(3)]), r"tables must be a tuple of arrays"),
+}
+
+BUGS = POLICY_BUGS | ENVIRONMENT_BUGS
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="some bugs show only in machine code")
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_named_in_one_line(bug):
+    make, message = BUGS[bug]
+    with pytest.raises(HoldfastError, match=message) as refusal:
+        hf.check(make())
+    assert "\n" not in str(refusal.value)
+
+
+PASSED = {name: case for name, case in EVERY.items() if name != "tsallis-switch, functions"}  # which end after a while
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PASSED)
+def test_every_policy_keeps_the_contract(name):
+    assert str(hf.check(PASSED[name].policy)).startswith(f"{type(PASSED[name].policy).__name__} keeps the contract: 11")
+    assert {case.policy.id for case in PASSED.values()} == POLICIES.keys()
+
+
+DRAWN = ("random-changes", "ornstein-uhlenbeck", "outages", "seasons", "common-jumps")
+WORLDS = {name: setting.environment for name, setting in paper_settings(2000).items()}
+WORLDS |= {name: case(4, 2000, 1.0) for name, case in HARD_CASES.items()}
+WORLDS["piecewise-constant"] = hf.PiecewiseConstant([0, 700], [[0.1, 0.5], [0.9, 0.5]])
+WORLDS["loss-table"] = hf.LossTable(np.arange(900).reshape(300, 3) % 7 * 10.0, units=(0, 60))
+WORLDS["found"] = hf.Found("adaptive-1")
+WORLDS |= {name: make_environment({"environment": name, "n_arms": 3}) for name in DRAWN}
+WORLDS["markov-chain"] = hf.MarkovChain([[0.1, 0.9], [0.5, 0.2]], [[0.9, 0.1], [0.2, 0.8]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_environment_keeps_the_contract(name):
+    assert len(hf.check(WORLDS[name]).parts) == (3 if name in (*DRAWN, "markov-chain") else 6)
+    assert {world.id for world in WORLDS.values()} == ENVIRONMENTS.keys()
+
+
+@pytest.mark.slow
+def test_a_class_is_made_with_what_it_needs_and_a_name_is_found():
+    for thing in (
+        hf.TsallisSwitch,
+        "tsallis-switch",
+        "tsallis-switch:n_arms=3",
+        f"{__name__}:Right",
+        "constrained-bernoulli",
+    ):
+        assert hf.check(thing).seconds > 0
+    with pytest.raises(InvalidParameter, match="check must be given a policy or an environment"):
+        hf.check(3)
+
+
+def test_one_of_each_class_of_ones_own_is_checked_before_a_run(monkeypatch):
+    seen = []
+    monkeypatch.setattr(contract, "check", seen.append)
+    contract.check_own(Right(3), Right(4), hf.Exp3(2), World())
+    assert [type(thing) for thing in seen] == [Right, World]
