@@ -213,7 +213,7 @@ def bad(seed: int, K: int = 8, T: int = 10**6, games: int = 5) -> None:
 def paper(seed: int) -> None:
     """Regret and switches in the paper's settings."""
     ratios = []
-    for name, setting in paper_settings(8, 100_000).items():
+    for name, setting in paper_settings(100_000, 8).items():
         if name.startswith("arms-"):
             continue
         lam = setting.switching_cost

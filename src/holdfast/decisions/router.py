@@ -409,7 +409,7 @@ class Router:
 
     @property
     def guard(self) -> Guard:
-        """Where the guard stands, by the losses known: what it has spent, and whether it has taken over and why."""
+        """State of the guard, by the losses known: what it has spent, and whether it has taken over and why."""
         return self._executor.read(guard_of)
 
     @property

@@ -117,7 +117,7 @@ class Player:
 
     @property
     def guard(self) -> Guard:
-        """Where the guard stands: what it has spent, its estimates, whether it has taken over and why."""
+        """State of the guard: what it has spent, its estimates, whether it has taken over and why."""
         if not self.policy.has_guard:
             raise AttributeError(f"{self.policy.label} has no guard: use holdfast.Guarded")
         return cast("Guarding", self.policy).guard_of(self._game.state)

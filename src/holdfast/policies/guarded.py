@@ -351,24 +351,24 @@ OWN_RULE = Kernels(choose_announced, observe_nothing, NoState, PlainBlock)
 
 
 class Guard(NamedTuple):
-    """Where the guard of a game stands, in the units of the losses."""
+    """State of a game's guard, in the units of the losses."""
 
     acting: bool
-    """Whether the guard plays, instead of the rule."""
+    """True if the guard plays, instead of the rule."""
     taken_over: int
-    """How often it has taken over so far."""
+    """Times that it has taken over so far."""
     looks: int
     """Rounds in which an arm was played that the rule had not chosen."""
     spent: float
-    """What these looks have cost more than the rule's choices, switches included."""
+    """Cost of these looks: how much more they cost than the rule's choices, switches included."""
     levels: dict[int | str, float]
     """The mean of each arm's last losses, as far as they were seen."""
     excess: dict[int | str, float]
-    """What was paid since the rule leads, less what each arm is estimated to have lost meanwhile."""
+    """Cost since the rule leads, above what each arm is estimated to have lost meanwhile."""
     limit: float
-    """The guard takes over when an excess is more than this."""
+    """Excess beyond which the guard takes over."""
     why: str
-    """The same in words."""
+    """Summary in words."""
 
 
 class Guarding(Policy):
