@@ -240,7 +240,7 @@ def test_what_cannot_be_played_is_refused() -> None:
         hf.HoldfastError, match=r"^Seasons draws its path anew in each game, so it has no expected: path"
     ):
         hf.Seasons(2).expected(0, 1)
-    for refused in ("excess(1)", "reference", "draw(0, 0, 1, hf.Stream(1))"):
+    for refused in ("excess(1)", "reference", "draw(0, 0, 1, None)"):
         with pytest.raises(hf.HoldfastError, match=r"^Seasons draws its path anew"):
             eval(f"hf.Seasons(2).{refused}", {"hf": hf})
     with pytest.raises(hf.InvalidParameter, match=r"^high must be a finite number of at least 0.5"):
