@@ -152,8 +152,11 @@ def plot(
         typer.Option(metavar=LIST, help="pseudo_regret, switches, regret_with_switching, total_loss, total_cost."),
     ] = None,
     scale: Annotated[str, typer.Option(help="auto, linear or log.")] = "auto",
+    x_scale: Annotated[str, typer.Option(help="Of the rounds: linear or log.")] = "linear",
     band: Annotated[str, typer.Option(help="sd, mean (its 95 % interval), quantiles (10 to 90 %) or none.")] = "sd",
-    size: Annotated[str, typer.Option(help="screen; of a paper: column or page; or inches: 3.5,2.5.")] = "screen",
+    size: Annotated[
+        str, typer.Option(help="screen; column or page of a paper; icml, neurips, jmlr, …; or inches: 3.5,2.5.")
+    ] = "screen",
 ) -> None:
     """Draw a study: a row of panels for each combination."""
     from holdfast.lab.study import finished_tables
@@ -164,7 +167,7 @@ def plot(
     wanted = {"measures": policy_names(measures)} if measures else {}
     title = study.resolve().stem if size == "screen" else ""  # a paper has captions
     inches: Any = tuple(numbers("size", [size])) if "," in size else size
-    made = result.plot(target, scale=scale, band=band, size=inches, title=title, **wanted)
+    made = result.plot(target, scale=scale, x_scale=x_scale, band=band, size=inches, title=title, **wanted)
     print(f"The plot is {printable(made)}")
 
 
