@@ -155,12 +155,15 @@ def ask(
     remember: Remember = None,
     scale: ScaleText = None,
     holdback: Holdback = None,
+    settings: Annotated[
+        str, typer.Option(metavar="WHOSE", help="Whose settings count where the game has others: store, code or same.")
+    ] = "store",
     as_json: AsJson = False,
     allow: Allow = None,
     **options: Any,
 ) -> None:
     """Ask which arm to play: prints the decision's id and arm."""
-    settings = {
+    of_policy = {
         "arms": names(arms) or None,
         "switching_cost": switching_cost,
         "units": _units("--units", units),
@@ -168,13 +171,14 @@ def ask(
     own = _options(patience, missing, remember, scale, holdback)
     begun = None
     if policy is not None:
-        begun = _policy(policy, settings)
+        begun = _policy(policy, of_policy)
     else:
-        for parameter, value in {**settings, **own}.items():
+        for parameter, value in {**of_policy, **own}.items():
             if value is not None:
                 rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
                 raise InvalidParameter(parameter, rule, value)
-    with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **own) as router:
+    url, more = _store(url, new=begun is not None), {**own, "settings": settings}
+    with open_game(url, name, begun, allow=allow or (), **more) as router:
         given = {option: _given(router, option, text) for option, text in options.items() if text is not None}
         decisions = router.ask(1 if n is None else n, **given)
     if as_json:
