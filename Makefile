@@ -46,10 +46,11 @@ size:
 check: lint
 	$(PYTEST) -m "not slow"
 
-# Everything, with the real partners of the adapters. Installs Chromium and PostgreSQL from the system's packages where it may: root on Debian.
+# Everything, with the real partners of the adapters. Installs Chromium, HAProxy and PostgreSQL from the system's packages where it may: root on Debian.
 test: lint $(VENV)/.partners
 	scripts/browser
 	scripts/postgresql
+	scripts/haproxy
 	scripts/litellm
 	scripts/openfeature
 	$(PYTEST)
