@@ -46,11 +46,13 @@ size:
 check: lint
 	$(PYTEST) -m "not slow"
 
-# Everything. Installs LiteLLM into an environment of its own, Chromium and PostgreSQL from the system's packages where it may: root on Debian.
-test: lint
+# Everything, with the real partners of the adapters. Installs Chromium, HAProxy and PostgreSQL from the system's packages where it may: root on Debian.
+test: lint $(VENV)/.partners
 	scripts/browser
 	scripts/postgresql
+	scripts/haproxy
 	scripts/litellm
+	scripts/openfeature
 	$(PYTEST)
 	test ! -x $(LITELLM) || $(LITELLM) -m pytest tests/adapters/test_litellm.py
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
@@ -101,6 +103,7 @@ EVIDENCE := build/evidence
 evidence: $(INSTALLED)
 	$(BIN)/python experiments/arena.py --out $(EVIDENCE)/arena $(if $(wildcard $(EVIDENCE)/arena/games/record.json),--resume)
 	$(BIN)/python experiments/adaptive_claims.py
+	$(BIN)/python experiments/changing_claims.py --write
 	$(BIN)/python experiments/full_information_claims.py
 	$(BIN)/python experiments/documents.py arena $(EVIDENCE)/arena/arena.json
 	$(BIN)/python experiments/documents.py benchmark
@@ -127,5 +130,5 @@ bench-peers: $(INSTALLED)
 	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:
-	rm -rf $(VENV) .venv-litellm .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction build dist docs/pictures docs/reference/generated
+	rm -rf $(VENV) .venv-litellm .venv-node .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction build dist docs/pictures docs/reference/generated
 	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -44,7 +44,7 @@ def refresh(page: str | Path, tables: str) -> Path:
     return write_whole(page, f"{before}{BEGIN}\n\n{tables}\n{END}{after}".encode())
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], rule: str = "---:") -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], rule: str = "---:") -> str:
     lines = [head, ["---", *[rule] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
@@ -92,7 +92,7 @@ def _worst(told: dict[str, Any]) -> str:
         ]
         for row in told["worst_cases"]
     ]
-    return _table(head, rows)
+    return markdown_table(head, rows)
 
 
 def _ratios(told: dict[str, Any], group: str) -> str:
@@ -102,7 +102,7 @@ def _ratios(told: dict[str, Any], group: str) -> str:
     rows = [
         [_marked(row), *(_number(found[row["policy"], name]) for name in environments)] for row in told["worst_cases"]
     ]
-    return _table(["policy", *environments], rows)
+    return markdown_table(["policy", *environments], rows)
 
 
 def _floors(told: dict[str, Any]) -> str:
@@ -112,7 +112,7 @@ def _floors(told: dict[str, Any]) -> str:
         [marked[row["policy"]], *(_number(told["worst_ratios_by_floor"][row["policy"]][floor]) for floor in floors)]
         for row in told["worst_cases"]
     ]
-    return _table(["policy", *(f"{float(floor):.0%}" for floor in floors)], rows)
+    return markdown_table(["policy", *(f"{float(floor):.0%}" for floor in floors)], rows)
 
 
 def _long(told: dict[str, Any]) -> str:
@@ -125,7 +125,7 @@ def _long(told: dict[str, Any]) -> str:
     words = (
         f"Long games: the exponent of T from {last[0]['since']:,} to {longest:,}, {last[0]['replications']} games each."
     )
-    return f"{words}\n\n{_table(['policy', *games], rows)}"
+    return f"{words}\n\n{markdown_table(['policy', *games], rows)}"
 
 
 def _around(row: dict[str, Any], name: str, times: float = 1) -> str:
@@ -160,7 +160,7 @@ def benchmark_tables() -> str:
                 [str(place), f"`{name}`", f"{number(score.value, 4)} ± {score.half:.4f}", ", ".join(open_) or "–"]
             )
         parts.append(f"Track `{track.name}`: {track.what}. T = {number(track.settings[0].horizon)}.\n")
-        parts.append(_table(["rank", "policy", "score", "not decided against"], rows, "---") + "\n")
+        parts.append(markdown_table(["rank", "policy", "score", "not decided against"], rows, "---") + "\n")
         costs = [
             [
                 setting.name,
@@ -170,7 +170,7 @@ def benchmark_tables() -> str:
             for setting in track.settings
         ]
         parts.append("Mean regret with switching in each setting:\n")
-        parts.append(_table(["setting", "λ", *(f"`{name}`" for name in ranking)], costs, "---") + "\n")
+        parts.append(markdown_table(["setting", "λ", *(f"`{name}`" for name in ranking)], costs, "---") + "\n")
     return "\n".join(parts)
 
 

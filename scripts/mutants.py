@@ -39,7 +39,7 @@ ENOUGH = 0.85
 
 @dataclass(frozen=True)
 class Room:
-    """Where faults are planted, and the tests that should notice."""
+    """A place for faults, and the tests that should notice."""
 
     files: tuple[str, ...]
     tests: tuple[str, ...]

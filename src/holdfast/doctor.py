@@ -46,7 +46,7 @@ CLOCKS = 5.0
 
 
 class Finding(NamedTuple):
-    """What was looked at, how it is, and what to do."""
+    """A finding: the thing looked at, its state, and advice."""
 
     what: str
     state: str
@@ -80,7 +80,7 @@ def extras() -> Iterator[Finding]:
 
 
 def machine_code() -> Iterator[Finding]:
-    """The cache of machine code: without it every process compiles anew."""
+    """The cache of machine code: without it every process compiles for itself."""
     place, kept = cache.folder(), cache.entries()
     key = f"doctor-{os.getpid()}"
     with warnings.catch_warnings():

@@ -43,7 +43,7 @@ def show(context: typer.Context) -> None:
 
 @cache.command()
 def clear() -> None:
-    """Remove all machine code: the next call of each policy compiles anew."""
+    """Remove all machine code: the next call of each policy compiles again."""
     removed = disk.clear()
     print(f"removed {len(removed)} files, {_megabytes(removed)} MB, from {disk.folder()}")
 

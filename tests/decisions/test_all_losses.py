@@ -153,6 +153,54 @@ def test_losses_that_never_come_are_the_last_known_ones(place: Place):
     assert router.history.totals.missing == 6
 
 
+def test_one_report_that_never_comes_stops_nothing(place: Place):
+    """By default: time passes, the last known losses stand in, the history says so, the report may still come."""
+    router, player = place.open("green", POLICY, seed=3), POLICY.player(seed=3)
+    router.tell(router.ask().id, losses=LOSSES[0])
+    player.ask()
+    player.tell(losses=LOSSES[0])
+    lost = router.ask()
+    with pytest.raises(OutOfTurn):
+        router.ask()
+    assert router.ask(fallback="west")[1:3] == ("west", 1.0)
+    place.clock.now += 60.0
+    decision = router.ask()
+    player.ask()
+    player.tell(losses=LOSSES[0])
+    assert decision.arm == player.ask()
+    row = router.history.frame.row(1, named=True)
+    assert (row["missing"], row["missing_loss"]) == (1, LOSSES[0][ARMS.index(str(lost.arm))])
+    assert router.tell(lost.id, losses=LOSSES[1]).late
+    assert router.history.totals.missing == 0
+
+
+def test_a_scale_and_clip_serve_the_losses_of_all_arms(place: Place):
+    scale = hf.Scale(price=(0.0, 200.0))
+    router, twin = place.open("spot", POLICY, seed=3, scale=scale), place.open("twin", POLICY, seed=3)
+    prices = [[20.0, 50.0, 900.0], [30.0, -5.0, 100.0]]
+    for row in prices:
+        losses = [min(max(price / 200, 0.0), 1.0) for price in row]
+        router.tell(router.ask().id, losses={arm: {"price": price} for arm, price in zip(ARMS, row, strict=True)})
+        twin.tell(twin.ask().id, losses=[price / 200 for price in row], clip=True)
+        router.observe([{"price": price} for price in row])
+        twin.observe([price / 200 for price in row], clip=True)
+        assert router.history.record.drop("time").row(-1) == tuple(losses)
+    assert router.history.record.equals(twin.history.record)
+    with pytest.raises(InvalidParameter, match="loss of 'west' of one round must be"):
+        twin.observe([0.1, 0.2, 4.5])
+    with pytest.raises(InvalidParameter, match="losses must be one outcome for each arm"):
+        twin.observe([0.1, 0.2, {"losses": [0.1]}])
+
+
+def test_what_failed_has_the_highest_loss_though_others_are_not_known(place: Place):
+    router = place.open("green", POLICY, seed=3)
+    router.tell(router.ask().id, losses=LOSSES[0])
+    decision = router.ask()
+    assert router.tell(decision.id, failed=True).new
+    assert router.history.log["loss"].to_list() == [LOSSES[0][ARMS.index(str(router.history.log["arm"][0]))], 1.0]
+    assert router.ask().block == 3
+
+
 def test_paused_arms_are_planned_around(place: Place):
     router = place.open("green", POLICY, seed=3)
     player = POLICY.player(seed=3)

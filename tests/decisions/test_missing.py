@@ -184,3 +184,26 @@ def test_the_mean_of_an_arm_does_not_count_rounds_that_were_dropped(place):
     (arm,) = router.history.totals.arms
     assert (arm.told, arm.mean) == (2, 0.375)
     assert arm.missing >= 2
+
+
+@pytest.mark.parametrize("scale", [None, hf.Scale(latency=(0.0, 8.0), error=0.25)])
+@pytest.mark.parametrize("policy", [hf.Exp3(2), hf.TsallisSwitch(2, switching_cost=40.0, units=(-64.0, 64.0))])
+def test_what_failed_has_the_highest_loss_in_every_game(place, policy, scale):
+    if scale is not None and policy.units != (0.0, 1.0):
+        scale = None
+    router = place.open(policy=policy, seed=1, **({} if scale is None else {"scale": scale}))
+    first, second = router.ask(2)
+    router.tell(first.id, failed=True)
+    router.tell({second.id: {"failed": True}})
+    assert router.history.totals.losses == 2 * policy.units[1]
+    for wrong in ({"failed": True, "loss": 0.5}, {"failed": "yes"}):
+        with pytest.raises(hf.InvalidParameter):
+            router.tell(first.id, **wrong)
+
+
+def test_silence_is_a_failure_by_default(place):
+    router = place.open(policy=SWITCH, seed=1, patience=2)
+    for _ in range(9):
+        router.ask()
+    totals = router.history.totals
+    assert totals.missing_losses == totals.missing > 0

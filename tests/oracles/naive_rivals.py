@@ -6,6 +6,7 @@ draws more than one uniform for a block, `choose` is handed a function that give
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import naive
 
@@ -268,12 +269,15 @@ class Amir:
 
 
 class Paused:
-    """Tsallis-INF until λ·switches ≥ τ(U(m) + λ) in an epoch of m rounds, then a new Tsallis-Switch to its end."""
+    """Tsallis-INF until λ·switches ≥ τ(U(m) + λ) in an epoch of m rounds, then a new Tsallis-Switch to its end.
 
-    def __init__(self, K: int, lam: float, share: float = 1.0) -> None:
-        self.K, self.lam, self.share, self.m, self.left = K, lam, share, 0, 0
+    Or `other`, of the same arguments, in place of Tsallis-Switch.
+    """
+
+    def __init__(self, K: int, lam: float, share: float = 1.0, other: Any = naive.TsallisSwitch) -> None:
+        self.K, self.lam, self.share, self.other, self.m, self.left = K, lam, share, other, 0, 0
         self.inf, self.last = naive.TsallisInf(K), -1
-        self.player: naive.Algorithm1 = self.inf
+        self.player: Any = self.inf
 
     def budget(self) -> float:
         K, lam, m = self.K, self.lam, self.m
@@ -291,7 +295,7 @@ class Paused:
             self.m = 2 * self.m or max(1, math.ceil(self.lam))
             self.left, self.switches, self.player = self.m, 0, self.inf
         if self.player is self.inf and self.lam * self.switches >= self.budget():
-            self.player = naive.TsallisSwitch(self.K, self.lam)
+            self.player = self.other(self.K, self.lam)
         arm, rounds = self.player.choose(u)
         if self.player is self.inf:
             self.switches += arm != self.last

@@ -23,7 +23,7 @@ NAMES |= {f"bounds.{name}": getattr(bounds, name) for name in bounds.__all__}
 
 @pytest.mark.parametrize("name", [name for name, thing in NAMES.items() if callable(thing) or inspect.ismodule(thing)])
 def test_a_public_name_has_a_docstring(name):
-    """Methods and properties of a class too, unless they only override."""
+    """Methods and properties of a class too, unless they only override. It begins with a verb or a plain noun."""
     thing = NAMES[name]
     own = vars(thing) if inspect.isclass(thing) else {}
     inherited = {part for base in getattr(thing, "__mro__", ())[1:] for part in vars(base)}
@@ -34,7 +34,8 @@ def test_a_public_name_has_a_docstring(name):
     }
     shown = {"": thing} | {part: v for part, v in parts.items() if inspect.isfunction(v) or isinstance(v, property)}
     made_up = f"{getattr(thing, '__name__', name)}("  # as dataclasses and NamedTuples have without one
-    assert [part for part, value in shown.items() if not value.__doc__ or value.__doc__.startswith(made_up)] == []
+    headless = ("What ", "Whether ", "Where ", "Who ", "How ", "Of ", "As ", made_up)
+    assert [part for part, value in shown.items() if not value.__doc__ or value.__doc__.startswith(headless)] == []
 
 
 def public() -> Iterator[tuple[str, Any]]:

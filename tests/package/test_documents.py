@@ -21,6 +21,8 @@ ELSEWHERE = {
     "docs/new_environment.md": "tests/package/test_documents.py",
     "docs/new_policy.md": "tests/package/test_documents.py",
     "docs/production.md": "tests/decisions/test_documents.py",
+    "docs/openfeature.md": "tests/adapters/test_openfeature.py",
+    "docs/research_tools.md": "tests/adapters/test_research.py",
     "docs/replay.md": "tests/replays/test_replay_docs.py",
 }
 """Pages whose code has tests of its own."""

@@ -160,7 +160,7 @@ class Mistaken(TsallisSwitch):
     """A policy of one's own with a mistake in its parameters."""
 
     def parameters(self):
-        return {}["rate"]
+        return dict[str, float]()["rate"]
 
 
 def test_a_mistake_in_ones_own_class_is_no_damage(saved):

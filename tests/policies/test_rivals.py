@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import naive
+import naive_adaptive
 import naive_rivals
 import numpy as np
 import pytest
@@ -44,6 +45,10 @@ TWINS: dict[str, tuple[hf.Policy, Any]] = {
     "paused-tsallis, often": (
         hf.PausedTsallis(K, switching_cost=2.0, budget=0.1),
         naive_rivals.Paused(K, 2.0, 0.1),
+    ),
+    "paused-tsallis, adaptive": (
+        hf.PausedTsallis(K, switching_cost=2.0, budget=0.1, fallback="adaptive"),
+        naive_rivals.Paused(K, 2.0, 0.1, naive_adaptive.Adaptive),
     ),
     "paused-tsallis, no cost": (hf.PausedTsallis(K, switching_cost=0.0), naive.TsallisInf(K)),
     "spb-blocks": (

@@ -86,7 +86,7 @@ def test_changes_have_the_names_that_users_give(clock):
     assert shown == [
         "patience: auto → 1 h",
         "patience: 1 h → 50 rounds; key_life: 1 h → 5 min",
-        "patience: 50 rounds → forever; missing: mean → 1.0",
+        "patience: 50 rounds → forever; missing: highest → 1.0",
     ]
 
 

@@ -2,7 +2,7 @@
 
 import random
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -78,7 +78,8 @@ class Right(hf.Policy):
 def policy(choose=choose, observe=observe, side_by_side=False, **members):
     """The policy above with something else in a place."""
     kernels = Kernels(choose, observe, State, Block, params=Params, side_by_side=side_by_side)
-    return dataclass(frozen=True)(type("Planted", (Right,), {"kernels": kernels, **LOCAL, **members}))(K)
+    made: Any = type("Planted", (Right,), {"kernels": kernels, **LOCAL, **members})
+    return dataclass(frozen=True)(made)(K)
 
 
 LOCAL = {"__annotations__": {}, "__module__": __name__, "__qualname__": "made.<locals>.Planted"}
@@ -152,6 +153,12 @@ def beyond_the_end(params, state, announced, streams, block):
 def makes_a_dict(params, state, announced, streams, block):
     held = {0: 1.0}
     block.rounds[0] = held[0]
+
+
+@kernel
+def makes_a_list(params, state, announced, streams, block):
+    held = [announced, 1.0]
+    block.rounds[0] = held[1]
 
 
 @kernel
@@ -267,6 +274,7 @@ POLICY_BUGS = {
     "scratch that is read": (lambda: policy(after(keeps_in_scratch)), r"reads Scratch that it has not written"),
     "an index beyond the end": (lambda: policy(after(beyond_the_end)), r"IndexError.*test_contract.py, line \d+\)"),
     "a dict": (lambda: policy(after(makes_a_dict)), r"makes_a_dict must not make a dict .*line \d+"),
+    "a list": (lambda: policy(after(makes_a_list)), r"makes_a_list must not make a list .*line \d+"),
     "an error": (lambda: policy(after(raises)), r"raises must not raise an error .*line \d+"),
     "a text": (lambda: policy(after(writes_text)), r"writes_text must not make a text .*line \d+"),
     "an array": (lambda: policy(after(makes_an_array)), r"a kernel allocates nothing"),
@@ -335,7 +343,8 @@ def world(**members):
     """The environment above with something else in a place."""
     kernels = {name: staticmethod(value) if "kernel" in name else value for name, value in members.items()}
     own = {**LOCAL, "__annotations__": {"reference": int} if "reference" in members else {}}
-    return dataclass(frozen=True)(type("PlantedWorld", (World,), {**own, **kernels}))()
+    made: Any = type("PlantedWorld", (World,), {**own, **kernels})
+    return dataclass(frozen=True)(made)()
 
 
 @kernel

@@ -159,6 +159,7 @@ CASES = {
     "paused-tsallis, often": Case(
         PausedTsallis(4, switching_cost=0.7, budget=0.1), lambda: naive_rivals.Paused(4, 0.7, 0.1)
     ),
+    "paused-tsallis, adaptive": Case(PausedTsallis(4, switching_cost=0.7, budget=0.1, fallback="adaptive"), **ADAPTS),
     "adaptive": Case(AdaptiveTsallisSwitch(4, switching_cost=1.3), lambda: naive_adaptive.Adaptive(4, 1.3), **ADAPTS),
     "adaptive, no cost": Case(
         AdaptiveTsallisSwitch(3, switching_cost=0.0), lambda: naive_adaptive.Adaptive(3, 0.0), **ADAPTS

@@ -133,7 +133,7 @@ def _only_owner_writes(status: os.stat_result) -> bool:
 def _warn(place: Path) -> None:
     warnings.warn(
         f"compiled code is not kept on disk: {place} must be a folder that belongs to you and that only you can write "
-        "to; each process compiles anew",
+        "to; each process compiles again",
         RuntimeWarning,
         stacklevel=2,
     )

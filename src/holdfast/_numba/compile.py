@@ -61,9 +61,10 @@ def frozen(kernel: Callable[..., Any]) -> str:
                 f"kernel {function.__name__} must draw from the stream it is handed, as next_uniform(streams, g) "
                 f"does; it reads {name}"
             )
-        refused = not_compiled(function.__code__)
+        code = _source(part).__code__
+        refused = not_compiled(code)
         if refused is not None:
-            name, file = function.__name__, function.__code__.co_filename
+            name, file = code.co_name, code.co_filename
             rule = f"must not {refused[0]} ({file}, line {refused[1]})"
             raise HoldfastError(f"kernel {name} {rule}: kernels allocate nothing and raise nothing")
         now = _frozen(function)
@@ -73,9 +74,14 @@ def frozen(kernel: Callable[..., Any]) -> str:
     return _frozen(getattr(kernel, "py_func", kernel))
 
 
+def _source(kernel: Any) -> Any:
+    """Return the function of a kernel as it was written: plain Python wraps it."""
+    return getattr(kernel, "py_func", getattr(kernel, "__wrapped__", kernel))
+
+
 def takes(kernel: Callable[..., Any], *names: str) -> None:
     """Raise an error unless a kernel takes as many arguments as these names."""
-    code = getattr(kernel, "py_func", kernel).__code__
+    code = _source(kernel).__code__
     own = code.co_varnames[: code.co_argcount]
     if len(own) != len(names):
         raise HoldfastError(

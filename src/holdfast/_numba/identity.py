@@ -1,7 +1,7 @@
 """One hash of everything that Numba freezes into the machine code of a kernel.
 
 The function's own instructions and constants, and, recursively, every kernel it calls and every global or closed-over
-value it reads, arrays by their contents. Machine code is kept on disk under this hash, and kernels are composed anew
+value it reads, arrays by their contents. Machine code is kept on disk under this hash, and kernels are composed again
 when it changes.
 """
 
@@ -31,7 +31,7 @@ class NotHashable(Exception):
 def identity(function: Callable[..., Any]) -> str:
     """A hash of everything that Numba freezes into the code of `function`.
 
-    Computed anew in each call, for a value that a kernel reads may have changed since; but only once for a kernel of
+    Computed in each call, because a value that a kernel reads may have changed since; but only once for a kernel of
     this package, whose constants are constant.
     """
     return _identity(function, ())
@@ -56,10 +56,12 @@ def hidden_randomness(function: Callable[..., Any]) -> str | None:
 
 @cache
 def not_compiled(code: CodeType) -> tuple[str, int] | None:
-    """What a kernel must not do and Numba would take in silence or refuse in many words, and its line; else None."""
-    for instruction in dis.get_instructions(code):
+    """Return an offence that Numba would take in silence or refuse in many words, and its line; else None."""
+    instructions = list(dis.get_instructions(code))
+    many = any(one.opname == "CALL_FUNCTION_EX" for one in instructions)  # more than thirty arguments: by way of a list
+    for instruction in instructions:
         for begun, what in REFUSED.items():
-            if instruction.opname.startswith(begun):
+            if instruction.opname.startswith(begun) and not (many and begun == "BUILD_LIST"):
                 where = instruction.positions.lineno if instruction.positions else None
                 return what, where or code.co_firstlineno
     return None
@@ -74,7 +76,7 @@ REFUSED = {
     "FORMAT_": "make a text",
     "RAISE_VARARGS": "raise an error",
 }
-"""What instructions do, by the beginning of their name."""
+"""Effects of instructions, by the beginning of their name."""
 
 RANDOM = (np.random.Generator, np.random.RandomState, random.Random)
 

@@ -12,7 +12,7 @@ SUBSTITUTES = (
     (lanes.local_lanes, lanes._plain_local_lanes),
     (lanes.local_words, lanes._plain_local_words),
 )
-"""What only the compiler understands, and NumPy's own."""
+"""Names that only the compiler understands, and NumPy's own."""
 
 
 def plain(kernel: Any) -> Any:

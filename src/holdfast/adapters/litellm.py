@@ -36,7 +36,7 @@ except ModuleNotFoundError as error:
 LOG = logging.getLogger(__name__)
 
 MARK = "holdfast"
-"""Where a request's metadata have its decision."""
+"""Key of the decision in a request's metadata."""
 MEASURES = ("latency", "first_token", "price", "price_per_1k", "uncached")
 """Measures that a scale may have: seconds, dollars, and the share of the prompt that no cache had."""
 REFUSED = (400, 413, 422, 499)

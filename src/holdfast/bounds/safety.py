@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
-from holdfast.bounds import paper
+from holdfast.bounds import own, paper
 from holdfast.bounds.paper import Gaps
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import one_of, real_number, whole_number
 from holdfast.numerics.schedules import whole_rounds
 
+Fallback = Literal["tsallis-switch", "adaptive"]
 
-def paused(*, n_arms: int, switching_cost: float, horizon: float, budget: float = 1.0) -> float:
+BEYOND = {"tsallis-switch": 1.0, "adaptive": 2.82}
+"""By what factor the bound for any losses of who plays while Tsallis-INF is paused may exceed Theorem 1's."""
+
+
+def paused(
+    *, n_arms: int, switching_cost: float, horizon: float, budget: float = 1.0, fallback: Fallback = "tsallis-switch"
+) -> float:
     """Return Theorem E's bound for any losses on regret and switching cost of PausedTsallis in T rounds.
 
     4√(KT) + 1 for Tsallis-INF's regret on its own rounds, and for each epoch of m rounds that has begun what its
     switches may cost, c = ⌈τ(U(m) + λ)/λ⌉ of them, U(m − c) for Tsallis-Switch, and λ for the switch back. At most λm
-    where c ≥ m.
+    where c ≥ m. With the adaptive policy in its place, Theorem B stands for U(m − c).
 
     Parameters
     ----------
     n_arms, switching_cost, horizon
         K arms, λ for each switch, T rounds.
-    budget
-        τ, the policy's own.
+    budget, fallback
+        τ and who plays while Tsallis-INF is paused, the policy's own.
 
     Examples
     --------
@@ -30,7 +38,7 @@ def paused(*, n_arms: int, switching_cost: float, horizon: float, budget: float 
     88954
     """
     K, lam, T = paper.arms(n_arms), paper.cost(switching_cost), paper.rounds(horizon)
-    share = real_number("budget", budget, above=0)
+    share, other = real_number("budget", budget, above=0), one_of("fallback", fallback, BEYOND)
     total = 4 * math.sqrt(K * T) + 1
     if lam == 0:
         return total
@@ -38,14 +46,15 @@ def paused(*, n_arms: int, switching_cost: float, horizon: float, budget: float 
     while begun < T:
         count = math.ceil(share * (_cost_of_blocks(K, lam, m) + lam) / lam)
         here = min(m, T - begun)
-        total += lam * here if count >= here else lam * (count + 1) + _cost_of_blocks(K, lam, here - count)
+        total += lam * here if count >= here else lam * (count + 1) + _cost_of_blocks(K, lam, here - count, other)
         begun, m = begun + m, 2 * m
     return total
 
 
-def _cost_of_blocks(K: int, lam: float, rounds: float) -> float:
-    """Return U, the proved cost of Tsallis-Switch."""
-    return paper.theorem_1(n_arms=K, switching_cost=lam, horizon=rounds)
+def _cost_of_blocks(K: int, lam: float, rounds: float, policy: str = "tsallis-switch") -> float:
+    """Return U, the proved cost of Tsallis-Switch, or what is proved of the adaptive policy."""
+    bound = own.adaptive if policy == "adaptive" else paper.theorem_1
+    return bound(n_arms=K, switching_cost=lam, horizon=rounds)
 
 
 def paused_constrained(
@@ -56,8 +65,11 @@ def paused_constrained(
     gaps: Gaps,
     budget: float = 1.0,
     corruption: float = 0.0,
+    fallback: Fallback = "tsallis-switch",
 ) -> float:
     """Return Theorem E's bound for fixed gaps and one best arm: R + (1 + 1/τ)λ(1 + 2(R + Γ)/Δ_min).
+
+    With the adaptive policy in place of Tsallis-Switch, 2.82/τ stands for 1/τ.
 
     R is what is proved of Tsallis-INF's regret: the smaller of Zimmert and Seldin's bound and of Corollary 3's, the
     latter with A + 2√(AΓ) for its A = 21(1 + ln T)Σ1/Δ_i where losses were corrupted by Γ in all.
@@ -72,6 +84,8 @@ def paused_constrained(
         τ, the policy's own.
     corruption
         Γ = 2Σγ_t, where the losses of round t were changed by at most γ_t before it was drawn.
+    fallback
+        Who plays while Tsallis-INF is paused.
 
     Examples
     --------
@@ -87,7 +101,7 @@ def paused_constrained(
         paper.corollary_3_constrained(n_arms=K, horizon=T, gaps=gaps) + bent,
         paper.tsallis_inf_constrained(n_arms=K, horizon=T, gaps=gaps, corruption=moved),
     )
-    return R + (1 + 1 / share) * lam * (1 + 2 * (R + moved) / sizes.smallest)
+    return R + (1 + BEYOND[one_of("fallback", fallback, BEYOND)] / share) * lam * (1 + 2 * (R + moved) / sizes.smallest)
 
 
 def safe_cost_with_ties(

@@ -213,7 +213,13 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
     if isinstance(policy, AdaptiveTsallisSwitch):
         return _proved_of_adaptive(policy, cost)
     if isinstance(policy, PausedTsallis) and cost == policy.switching_cost:
-        value = partial(safety.paused, n_arms=policy.n_arms, switching_cost=cost, budget=policy.budget)
+        value = partial(
+            safety.paused,
+            n_arms=policy.n_arms,
+            switching_cost=cost,
+            budget=policy.budget,
+            fallback=policy.fallback,
+        )
         return Proved("paused", "Theorem E of docs/paused.md", COST, value)
     return proved_regret(policy) if cost == 0.0 else None
 

@@ -40,7 +40,9 @@ Patience = Annotated[
     str | None,
     typer.Option(help="How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever."),
 ]
-Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
+Missing = Annotated[
+    str | None, typer.Option(help="What a loss that does not come counts as: highest, mean, drop or a number.")
+]
 Allow = Annotated[
     list[str] | None,
     typer.Option(metavar="MODULE:CLASS", help="A user-defined policy that may be imported; may be given again."),
@@ -153,12 +155,15 @@ def ask(
     remember: Remember = None,
     scale: ScaleText = None,
     holdback: Holdback = None,
+    settings: Annotated[
+        str, typer.Option(metavar="WHOSE", help="Whose settings count where the game has others: store, code or same.")
+    ] = "store",
     as_json: AsJson = False,
     allow: Allow = None,
     **options: Any,
 ) -> None:
     """Ask which arm to play: prints the decision's id and arm."""
-    settings = {
+    of_policy = {
         "arms": names(arms) or None,
         "switching_cost": switching_cost,
         "units": _units("--units", units),
@@ -166,13 +171,14 @@ def ask(
     own = _options(patience, missing, remember, scale, holdback)
     begun = None
     if policy is not None:
-        begun = _policy(policy, settings)
+        begun = _policy(policy, of_policy)
     else:
-        for parameter, value in {**settings, **own}.items():
+        for parameter, value in {**of_policy, **own}.items():
             if value is not None:
                 rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
                 raise InvalidParameter(parameter, rule, value)
-    with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **own) as router:
+    url, more = _store(url, new=begun is not None), {**own, "settings": settings}
+    with open_game(url, name, begun, allow=allow or (), **more) as router:
         given = {option: _given(router, option, text) for option, text in options.items() if text is not None}
         decisions = router.ask(1 if n is None else n, **given)
     if as_json:
@@ -579,7 +585,7 @@ def show_game(router: Router, console: Console) -> None:
     if totals.overdue:
         late = f"they come {totals.lateness:,.3g} rounds late on average"
         waits = f"{counted(totals.overdue, 'block waits', 'blocks wait')} for losses that are long overdue ({late})"
-        console.print(f"warning: {waits}, for ever. Give a patience:", style="bold")
+        console.print(f"warning: {waits}, forever. Give a patience:", style="bold")
         names = shlex.join([router.store.url, router.name])
         console.print(f"holdfast store change {printable(names)} --patience 10m", soft_wrap=True, markup=False)
     paused = [

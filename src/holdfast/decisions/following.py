@@ -25,7 +25,7 @@ class DecisionRecord:
     arm: int | str
     probability: float
     by: str
-    """Who chose: ``policy``, ``operator`` or ``rule``."""
+    """Chooser of the arm: ``policy``, ``operator`` or ``rule``."""
     why: str
     """Why this arm, as it was said when it was asked for."""
     block: int
@@ -43,13 +43,13 @@ class DecisionRecord:
     told: float | None
     """When it was reported."""
     measures: dict[str, Any] | None
-    """What was reported instead of a loss, as it was given."""
+    """The report in place of a loss, as it was given."""
     counted: float | None
     """The loss that counted; the substitute for one that did not come in time."""
     settled: float | None
     """When its block was settled."""
     learnt: str
-    """What the policy learnt from it, in words."""
+    """The lesson of the policy, in words."""
 
 
 def record_of(transaction: Transaction, setup: Setup, id: str) -> DecisionRecord:

@@ -129,7 +129,9 @@ class Head(NamedTuple):
     removed: int = 0
     """Blocks whose rows were removed."""
     clock: float = 0.0
-    """Latest time seen; time never runs backwards."""
+    """Latest time seen; time never runs backwards, but where a clock ran far ahead of the others (`leap`)."""
+    leap: float = 0.0
+    """By how much one call moved the time far ahead, last. Another that is behind by as much takes it back."""
     heard: int = 0
     """Losses received, including late ones."""
     late: int = 0
@@ -175,9 +177,9 @@ class Block(NamedTuple):
     losses: tuple[float, ...] = ()
     """Parts of the exact sum of the losses reported."""
     late: int = 0
-    """How many of them came after it was settled."""
+    """Number of them that came after it was settled."""
     due: float | None = None
-    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left, or for ever."""
+    """Deadline for its losses: a time, or a count of rounds asked. None while rounds are left, or without limit."""
     settled_order: int | None = None
     """Settlement order, from 1; None while it is open."""
     settled_at: float | None = None
@@ -187,6 +189,10 @@ class Block(NamedTuple):
     """Substitute for each missing loss; None if none is missing, or missing rounds were dropped."""
     learnt: int = 0
     """Settlement order at which the policy learnt early from this conversation (`learn_after`); 0 if it did not."""
+    share: float = 0.0
+    """Probability with which it was given to the operator's rule; below 0 if none was given: it could not."""
+    price: float = 0.0
+    """λ when it began, where a rule is compared."""
 
 
 class HandedOut(NamedTuple):
@@ -210,7 +216,7 @@ class Loss(NamedTuple):
     late: int
     """1 if the block had been settled."""
     measures: str = ""
-    """What was reported instead of a loss, as JSON; empty for a loss."""
+    """The report in place of a loss, as JSON; empty for a loss."""
 
 
 class Seen(NamedTuple):

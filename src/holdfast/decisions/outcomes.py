@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -30,22 +30,26 @@ class Outcome(NamedTuple):
     measures: Mapping[str, float] = MappingProxyType({})
     in_time: bool = False
     """True if it is refused where its block was settled without it."""
+    clip: bool = False
+    """True if it is brought into the range of losses."""
 
     @property
     def written(self) -> str:
-        """What was given instead of a loss, as JSON; empty for a loss."""
+        """Return the report that was given instead of a loss, as JSON; empty for a loss."""
         kinds = {"reward": self.reward, "failed": self.failed or None, "error": self.error or None, **self.measures}
         said = {name: value for name, value in kinds.items() if value is not None}
         return json.dumps(said, default=float) if said else ""
 
     def loss(self, setup: Setup, block: Block | None) -> float:
         """Return the loss of a round of this block, by the game's current scale."""
+        low, high = bounds = setup.bounds_of(block)
         if self.plain is not None:
-            return self.plain
+            return min(max(self.plain, low), high) if self.clip else self.plain
         if self.failed:
-            return setup.bounds_of(block)[1]
+            return high
         if self.reward is not None:
-            low, high = bounds = setup.bounds_of(block)
+            if self.clip:
+                return min(max(low + high - self.reward, low), high)
             if not low <= self.reward <= high:
                 raise outside_range("reward", bounds, 1, self.reward)
             return low + high - self.reward
@@ -59,20 +63,42 @@ class Outcome(NamedTuple):
 
 
 class AllLosses(NamedTuple):
-    """The losses of all arms in a round."""
+    """The losses of all arms in a round: numbers, or outcomes of their own, by arm or in their order."""
 
     losses: Any
     in_time: bool = False
+    clip: bool = False
 
     def by_arm(self, setup: Setup, block: Block | None, round: int) -> tuple[float, dict[int, float]]:
         """Return the loss of the arm that played this round of a block, and those of all arms by number."""
-        found = losses_by_arm(setup, self.losses, setup.bounds_of(block))
+        found = self.every(setup, block)
         if block is None:
             return 0.0, found
         arm = players_of(block, round + 1)[round][0]
         if arm not in found:
             raise InvalidParameter("losses", "must have that of the arm that was played", setup.name_of(arm))
         return found[arm], found
+
+    def every(self, setup: Setup, block: Block | None) -> dict[int, float]:
+        """Return the losses of all arms by number; what was measured is converted by the game's scale."""
+
+        def loss(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                value = outcome_of(**value)
+            elif self.clip and value is not None:
+                value = real_number("losses", value)
+            if isinstance(value, AllLosses):
+                raise InvalidParameter("losses", "must be one outcome for each arm", value.losses)
+            if isinstance(value, Outcome):
+                return value._replace(clip=value.clip or self.clip).loss(setup, block)
+            return Outcome(value, clip=True).loss(setup, block) if self.clip and value is not None else value
+
+        given = self.losses
+        if isinstance(given, Mapping):
+            given = {arm: loss(value) for arm, value in given.items()}
+        elif isinstance(given, Collection) and not isinstance(given, (str, bytes)):
+            given = [loss(value) for value in given]
+        return losses_by_arm(setup, given, setup.bounds_of(block))
 
 
 def outcome_of(
@@ -82,10 +108,11 @@ def outcome_of(
     error: Any = False,
     losses: Any = None,
     in_time: Any = False,
+    clip: Any = False,
     **measures: Any,
 ) -> float | Outcome | AllLosses:
     """Return a loss, or an outcome to be converted. Raise an error unless exactly one kind is given."""
-    for name, value in (("failed", failed), ("in_time", in_time)):
+    for name, value in (("failed", failed), ("in_time", in_time), ("clip", clip)):
         if not isinstance(value, bool):
             raise InvalidParameter(name, Words("must be ", TRUTH), value)
     kinds = {"loss": loss, "losses": losses, "reward": reward, "failed": failed or None}
@@ -95,12 +122,12 @@ def outcome_of(
     if len(given) > 1:
         raise InvalidParameter(", ".join(given), "must not be given together", tuple(given.values()))
     if losses is not None:
-        return AllLosses(losses, in_time)
+        return AllLosses(losses, in_time, clip)
     if failed:
         return Outcome(failed=True, in_time=in_time)
     if reward is not None:
-        return Outcome(reward=real_number("reward", reward), in_time=in_time)
+        return Outcome(reward=real_number("reward", reward), in_time=in_time, clip=clip)
     if loss is None and given:
         return Outcome(error=error, measures=measures, in_time=in_time)
     checked = loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
-    return Outcome(checked, in_time=True) if in_time else checked
+    return Outcome(checked, in_time=in_time, clip=clip) if in_time or clip else checked

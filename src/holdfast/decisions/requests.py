@@ -188,12 +188,14 @@ class Ask(Checked):
         mean of its losses, while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
     rule
         The arm that your own rule chooses now: it is played where the block or the conversation is the rule's
-        (`holdback`, `shadow`). A conversation stays with the arm of its first ask.
+        (`holdback`, `shadow`). A conversation stays with the arm of its first ask. A block or a conversation that
+        begins without it is the policy's, and is left out of the comparison.
     forecast
         Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
         `FullInformationPlayer.ask`.
     fallback
-        The arm to answer with when the store fails, or does not answer within the deadline, or no arm is available.
+        The arm to answer with when the store fails, or does not answer within the deadline, or no arm is available, or
+        the policy waits for the losses of its last block.
         Such a decision is not recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is
         learnt from it.
     deadline
@@ -244,6 +246,7 @@ class Observe(Checked):
     at: datetime | None = option("When, such as 2026-03-01T12:00:00Z.", _with_zone)  # noqa: RUF009
     switching_cost: float | None = option("λ of the round, where it is announced.")
     request: str | None = option("Idempotency key: the same call again changes nothing.", checked_name, metavar="KEY")
+    clip: bool = option("Bring losses into their range.", default=False)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from math import isfinite
 from secrets import token_hex
-from typing import Any, NoReturn, Unpack, cast, overload
+from typing import Any, Literal, NoReturn, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.codec import first_head, new_game, setup_of, state_text
@@ -33,7 +33,7 @@ from holdfast.decisions.requests import (
     Tell,
     checked_deadline,
 )
-from holdfast.decisions.rules.change import check_same_class, difference
+from holdfast.decisions.rules.change import as_given, check_same_class, difference
 from holdfast.decisions.rules.report import Answers
 from holdfast.decisions.settings import UNRECORDED, ArmSums, Settings, State, checked_name, given_settings
 from holdfast.decisions.status import certificate_of, open_decisions_of, paused, pinned, probabilities_of
@@ -43,6 +43,7 @@ from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
     NoArmAvailable,
+    OutOfTurn,
     SomeRefused,
     StoreError,
     UnknownGame,
@@ -149,7 +150,7 @@ class Router:
         request = self._asking(n, options) if options or n is not None else ONE
         try:
             given: list[Decision] = self._executor.execute(request, request.deadline)
-        except (StoreError, NoArmAvailable) as failure:
+        except (StoreError, NoArmAvailable, OutOfTurn) as failure:
             given = self._unrecorded(request.n, options.get("fallback"), failure)
         return given[0] if n is None else given
 
@@ -168,7 +169,7 @@ class Router:
         request = self._asking(n, options)
         try:
             given: list[Decision] = await self._executor.execute_async(request, request.deadline)
-        except (StoreError, NoArmAvailable) as failure:
+        except (StoreError, NoArmAvailable, OutOfTurn) as failure:
             given = self._unrecorded(request.n, options.get("fallback"), failure)
         return given[0] if n is None else given
 
@@ -183,7 +184,7 @@ class Router:
 
     def _unrecorded(self, n: int, fallback: int | str | None, failure: HoldfastError) -> list[Decision]:
         """Return the fallback as an unrecorded answer, or raise the failure where there is none."""
-        if fallback is None:
+        if fallback is None or (type(failure) is OutOfTurn and not self.policy.waits_for_losses):
             raise failure
         arm = _checked_arm("fallback", fallback, self.policy)
         LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)
@@ -218,8 +219,9 @@ class Router:
         outcome
             Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or ``failed=True``, the
             highest loss there is; or what was measured, by the names of the game's `Scale`, or its ``error=True``; or
-            ``losses=``, those of all arms, by arm or in their order, which a full-information policy needs. Beside any
-            of them ``in_time=True``: raise `TooLate` where the block was settled without it, and change nothing.
+            ``losses=``, those of all arms, by arm or in their order, which a full-information policy needs; each a
+            loss, or an outcome of its own. Beside any of them ``in_time=True``: raise `TooLate` where the block was
+            settled without it, and change nothing; and ``clip=True``: bring a loss outside `units` into their range.
         """
         request, one = self.telling(id, loss, outcome)
         seconds = None if deadline is None else checked_deadline("deadline", deadline)
@@ -287,11 +289,12 @@ class Router:
 
     def observe(
         self,
-        losses: Mapping[Any, float] | Iterable[float],
+        losses: Mapping[Any, float | Mapping[str, Any]] | Iterable[float | Mapping[str, Any]],
         *,
         at: datetime | None = None,
         switching_cost: float | None = None,
         request: str | None = None,
+        clip: bool = False,
     ) -> None:
         """Report the losses of all arms in a round without a decision, for a full-information policy to learn from.
 
@@ -300,32 +303,36 @@ class Router:
         Parameters
         ----------
         losses
-            By arm, or in the order of the arms.
+            By arm, or in the order of the arms; each a loss, or an outcome such as ``{"price": 212.5}`` by the game's
+            `Scale`.
         at
             Time of the round, with its zone; now, if left out. It is kept in the history.
         switching_cost
             λ of the round, where it is announced.
         request
             An idempotency key: the same call with the same name changes nothing, as in `ask`.
+        clip
+            Bring losses outside `units`, such as a price spike, into their range, instead of refusing them.
         """
-        self._executor.execute(Observe(losses, at, switching_cost, request))
+        self._executor.execute(Observe(losses, at, switching_cost, request, clip))
 
     async def aobserve(
         self,
-        losses: Mapping[Any, float] | Iterable[float],
+        losses: Mapping[Any, float | Mapping[str, Any]] | Iterable[float | Mapping[str, Any]],
         *,
         at: datetime | None = None,
         switching_cost: float | None = None,
         request: str | None = None,
+        clip: bool = False,
     ) -> None:
         """Like `observe`, without blocking the event loop.
 
         Parameters
         ----------
-        losses, at, switching_cost, request
+        losses, at, switching_cost, request, clip
             As in `observe`.
         """
-        await self._executor.execute_async(Observe(losses, at, switching_cost, request))
+        await self._executor.execute_async(Observe(losses, at, switching_cost, request, clip))
 
     def end(self, key: str) -> bool:
         """End a conversation, so that it is learnt from once its losses are in. Return False if there was none."""
@@ -419,7 +426,7 @@ class Router:
 
     @property
     def scale(self) -> Scale | None:
-        """How measures become a loss, as of the last call; None if losses are reported."""
+        """The scale that turns measures into a loss, as of the last call; None if losses are reported."""
         return self._executor.setup.settings.scale
 
     @property
@@ -592,12 +599,16 @@ def _checked_arm(parameter: str, arm: object, policy: Policy) -> int | str:
 
 # Open a game in a store: begin it, or continue it.
 
+WHOSE = ("store", "code", "same")
+"""Whose settings count where those of the code that opens a game differ from the game's."""
+
 
 def open(
     url: str | Store,
     name: str,
     policy: Policy | None = None,
     *,
+    settings: Literal["store", "code", "same"] = "store",
     seed: object = None,
     patience: timedelta | int | str | None = None,
     missing: str | float | None = None,
@@ -627,7 +638,12 @@ def open(
     name
         1 to 200 printable characters.
     policy
-        The policy. It may be left out if the game exists; if given, it must be the game's policy.
+        The policy. It may be left out if the game exists.
+    settings
+        Whose settings count where those given here differ from the game's, since somebody has changed it meanwhile:
+        ``"store"`` (the default: the game's, with a note in the log), ``"code"`` (these: the game is changed, with that
+        as the reason), or ``"same"`` (neither: `OtherSettings`). A policy of another class, or with other `units`, is
+        refused in any case.
     seed
         Seed of a new game, as in `Policy.player`.
     patience
@@ -637,9 +653,9 @@ def open(
         While a policy waits for its losses no rounds pass: for it time alone counts. A loss that comes after that
         counts all the same, in place of what stood for it, and is ``late``.
     missing
-        What counts for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
-        are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are
-        ignored).
+        What counts for a loss that has not come in time: ``"highest"`` (the default: silence is a failure, until the
+        loss comes after all), ``"mean"`` (of the block's losses; where there are none, of the arm's so far, else the
+        middle of the range), a fixed loss, or ``"drop"`` (the rounds are ignored).
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one;
         100,000 by default.
@@ -658,7 +674,7 @@ def open(
         If True, your rule decides everything, and what the policy would draw is recorded. It learns only if it
         sees the losses of all arms.
     change_switching_cost, add_arms, retire_arms
-        Changes to continue with, as in `Router.change`. A given policy must be the one after them.
+        Changes to continue with, as in `Router.change`. The game must then have the policy and the settings given.
     clock
         Seconds since 1970.
     retry
@@ -688,8 +704,9 @@ def open(
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
     checked_name("name", name)
+    one_of("settings", settings, WHOSE)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    settings = given_settings(
+    given = given_settings(
         patience=patience,
         missing=missing,
         remember=remember,
@@ -706,7 +723,9 @@ def open(
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
         changes = Change(change_switching_cost, add_arms, retire_arms)  # type: ignore[arg-type]
         server = server_at(url, token, patient, wait)
-        return open_remote(server, name, policy, settings, changes=changes, seed=seed, local=local, allow=allow)
+        return open_remote(
+            server, name, policy, given, whose=settings, changes=changes, seed=seed, local=local, allow=allow
+        )
     if token is not None:
         raise InvalidParameter("token", "is for a server: http://host:port", "(not shown)")
     if local:
@@ -716,24 +735,27 @@ def open(
     fresh = state = None
     if policy is not None:
         learner = Learner(policy, seed)
-        fresh, state = fresh_game(name, policy, Settings().changed(policy, settings), learner, now)
+        fresh, state = fresh_game(name, policy, Settings().changed(policy, given), learner, now)
     game = with_retries(lambda: _found(store, name, fresh, time.monotonic() + wait), store, patient)
     if policy is not None:
         check_same_class(game, policy)
     setup = setup_of(game, policy, allow)
-    given = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
-    executor = Executor(store, setup, given, patient, wait, clock)
+    known = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
+    executor = Executor(store, setup, known, patient, wait, clock)
     executor.began = fresh is not None and game.uid == fresh.game.uid
     if executor.began and fresh is not None and state is not None:
         executor.keep_state(fresh.head.state_version, state)
     router = Router(executor)
-    wanted = Change(change_switching_cost, add_arms, retire_arms, policy=policy, compared=settings)  # type: ignore[arg-type]
+    wanted = Change(change_switching_cost, add_arms, retire_arms, policy=policy, compared=given)  # type: ignore[arg-type]
     if wanted.changes_something:
         router.apply(wanted)
-    else:
-        other = difference(executor.setup, policy, settings)
-        if other is not None:
+    elif other := difference(executor.setup, policy, given):
+        if settings == "same" or other.is_another_game:
             raise other
+        if settings == "code":
+            router.apply(as_given(other, policy, given))
+        else:
+            logging.getLogger(f"{__name__}.open").warning("the settings in the store count: %s", other)
     return router
 
 

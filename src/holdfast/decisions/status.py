@@ -1,4 +1,4 @@
-"""Where a game stands, inside a transaction: arms that are paused or pinned, probabilities, open decisions."""
+"""The state of a game, inside a transaction: arms that are paused or pinned, probabilities, open decisions."""
 
 from __future__ import annotations
 

@@ -45,6 +45,10 @@ class Environment(ABC):
     """``shut(tables, state, t, shift)`` tells a policy with full information which arms are unavailable in round t;
     None if all are available.
     """
+    paired_kernel: ClassVar[Callable[..., Any] | None] = None
+    """Like `total_kernel`, with losses that depend on arm, round and the start of the streams alone, which it does not
+    move (`simulate(paired=True)`). None: each round is drawn by itself.
+    """
     ahead_kernel: ClassVar[Callable[..., Any] | None] = None
     """The same for a policy that plans, with forecasts."""
 

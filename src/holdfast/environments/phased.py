@@ -26,7 +26,7 @@ from holdfast.environments.binomial import CERTAIN, LARGEST, TABLED, binomial_fr
 from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.numerics.layout import Array
-from holdfast.numerics.random import Stream, binomial, next_uniform
+from holdfast.numerics.random import Stream, binomial, keyed_losses, next_uniform
 
 LEAST_GROWTH = 1.0001
 """Least growth of phases: 285,000 up to the last round; closer to 1 they do not fit."""
@@ -80,6 +80,26 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
 
 
 @kernel
+def paired_total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
+    """Count the losses of each phase that [start, stop) meets, keyed by arm and round."""
+    starts, means, ways = tables[0], tables[1], tables[3]
+    for g in range(totals.shape[0]):
+        totals[g] = 0.0
+    phase, now = phase_of(starts, start), start
+    while now < stop:
+        end = min(stop, starts[phase + 1])
+        for g in range(totals.shape[0]):
+            arm = int(places[g])
+            p = means[phase, arm]
+            if ways[phase] == CERTAIN:
+                totals[g] += (end - now) * p
+            else:
+                totals[g] += keyed_losses(streams, g, arm, p, int(now), int(end))
+        now = end
+        phase += 1
+
+
+@kernel
 def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
     """Sum rounds times the gap of each phase that [start, stop) meets."""
     starts, gap_of = tables[0], tables[2]
@@ -102,6 +122,7 @@ class Phased(Environment):
 
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+    paired_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(paired_total)
 
     noise: bool = True
     """True if losses are 0 or 1 with these means, False if they equal them."""

@@ -94,6 +94,7 @@ class LossTable(Environment):
     id: ClassVar[str] = "loss-table"
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+    paired_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(total)
 
     source: Any = ()
     units: tuple[float, float] = field(default=UNIT_RANGE, kw_only=True)
@@ -288,6 +289,7 @@ class ForecastTable(Environment):
     id: ClassVar[str] = "forecast-table"
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+    paired_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(total)
     shut_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(shut)
     ahead_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(ahead)
 

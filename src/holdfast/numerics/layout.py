@@ -320,3 +320,42 @@ def extended(record: Any, name: str, module: str, **fields: Any) -> Any:
     made: Any = namedtuple(name, hints)  # type: ignore[misc]  # its fields are known when it is made
     made.__annotations__, made.__module__ = hints, module
     return made
+
+
+def joined(record: Any, **parts: Any) -> Any:
+    """Return `record` with the fields of each of `parts`, a NamedTuple class, after its own: ``name_field``."""
+    fields = {
+        f"{name}_{field}": hint
+        for name, part in parts.items()
+        for field, hint in get_type_hints(part, include_extras=True).items()
+    }
+    return extended(record, "Joined", __name__, **fields)
+
+
+def idle(record: Any) -> Any:
+    """Return `record` with ranges that zeros keep: of a part that may not have begun."""
+
+    def with_zero(hint: Any) -> Any:
+        of = [
+            mark._replace(least=min(max(mark.least, mark.above), 0.0), above=-math.inf)
+            if isinstance(mark, Range)
+            else mark
+            for mark in hint.__metadata__
+        ]
+        return Annotated[(hint.__origin__, *of)]
+
+    hints = {name: with_zero(hint) for name, hint in get_type_hints(record, include_extras=True).items()}
+    made: Any = namedtuple("Idle", hints)  # type: ignore[misc]  # its fields are known when it is made
+    made.__annotations__ = hints
+    return made
+
+
+@cache
+def part_of(record: Any, name: str) -> Any:
+    """Return a kernel: the part `name` of a `joined` value, as `record`; None stands for an array without names."""
+    if record is None:
+        return _as_it_is
+    scope = {"Record": record, "__name__": __name__}
+    of = ", ".join(f"whole.{name}_{field}" for field in record._fields)
+    exec(f"def part(whole):\n    return Record({of})\n", scope)
+    return kernel(scope["part"])

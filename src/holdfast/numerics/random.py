@@ -316,3 +316,73 @@ def beta(a: float, b: float, state: Any) -> float:
     """Draw the share of the first of two gammas; `a` and `b` are at least 1."""
     x = gamma(a, state)
     return x / (x + gamma(b, state))
+
+
+# Losses keyed by game, arm and round: the same whatever is played and in whatever blocks.
+
+_HALF, _QUARTER, _SIXTEENTH = (_U(s) for s in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
+_BYTES, _ONE, _NONE, _ALL = _U(0x0101010101010101), _U(1), _U(0), _U(0xFFFFFFFFFFFFFFFF)
+_S1, _S2, _S4, _S6, _S56, _S63 = (_U(s) for s in (1, 2, 4, 6, 56, 63))
+_BITS = 53
+_FEW = 7
+
+
+@kernel
+def mixed(z: Any) -> Any:
+    """Return the bijection of 64 bits that ends SplitMix64."""
+    z = (z ^ (z >> _S30)) * _MIX_1
+    z = (z ^ (z >> _S27)) * _MIX_2
+    return z ^ (z >> _S31)
+
+
+@kernel
+def ones(z: Any) -> int:
+    """Count the bits of a word that are 1."""
+    z = z - ((z >> _S1) & _HALF)
+    z = (z & _QUARTER) + ((z >> _S2) & _QUARTER)
+    z = (z + (z >> _S4)) & _SIXTEENTH
+    return int((z * _BYTES) >> _S56)
+
+
+@kernel
+def keyed(streams: Any, g: int, arm: int, count: int) -> Any:
+    """Return the word of game g that belongs to an arm and a count, by the start of its stream."""
+    z = mixed(streams[0, g] + _U(count) * _GOLDEN)
+    return mixed((z ^ streams[1, g]) + _U(arm) * _MIX_1)
+
+
+@kernel
+def start_keyed(streams: Any, g: int, arm: int, t: int) -> None:
+    """Put the second stream of game g, below the first, at the start of that of an arm and a round."""
+    z = keyed(streams, g, arm, t)
+    for i in range(STATE_SIZE):
+        z = z + _GOLDEN
+        streams[STATE_SIZE + i, g] = mixed(z)
+
+
+@kernel
+def keyed_losses(streams: Any, g: int, arm: int, p: float, start: int, stop: int) -> float:
+    """Count the rounds of [start, stop) in which the arm loses 1, each with probability p.
+
+    64 rounds share words, one bit each: the first word has the first bits of their uniform numbers, the next one the
+    second. Few words decide whether each number is below p; where p is ½, one does.
+    """
+    threshold = _U(math.ceil(p * 2.0**_BITS))
+    found, t = 0, start
+    while t < stop:
+        group = t >> 6
+        last = min(stop, (group + 1) << 6)
+        undecided = (_ALL << (_U(t) & _S63)) & (_ALL >> (_S63 - (_U(last - 1) & _S63)))
+        below = undecided if threshold >> _U(_BITS) != _NONE else _NONE  # p = 1
+        undecided = undecided & ~below
+        z, rest, words = keyed(streams, g, arm, group), threshold << _U(64 - _BITS), 0
+        while words < _FEW or (undecided != _NONE and rest != _NONE):  # mostly the few: no branch to mispredict
+            z = z + _GOLDEN
+            word, bit = mixed(z), _NONE - (rest >> _S63)
+            below = below | (undecided & ~word & bit)
+            undecided = undecided & ~(word ^ bit)
+            rest = rest << _S1
+            words += 1
+        found += ones(below)
+        t = last
+    return float(found)

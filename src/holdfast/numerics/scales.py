@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.checks import number_range, real_number
 from holdfast.errors import TRUTH, InvalidParameter, Set, Words, nearest
 
-RESERVED = ("arm", "deadline", "error", "failed", "id", "in_time", "loss", "losses", "reward", "rounds")
+RESERVED = ("arm", "clip", "deadline", "error", "failed", "id", "in_time", "loss", "losses", "reward", "rounds")
 """Names that a measure cannot have, because `tell` uses them."""
 
 

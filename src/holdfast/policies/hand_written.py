@@ -22,7 +22,7 @@ ROUNDS = whole(least=1, most=int(LONGEST))
 
 
 class RuleState(NamedTuple):
-    """What every rule keeps of a game."""
+    """State that every rule keeps of a game."""
 
     t: Annotated[Scalar, Whole]  # rounds begun
     arm: Annotated[Scalar, ArmIndex]  # what the rule is on

@@ -79,9 +79,9 @@ MOST_JUMPS = 0.3
 SURE, EVIDENCE = 0.9, 3.0
 """A jump is believed at this probability, and counted if the losses themselves gave these log-odds."""
 SWITCH_PRICE, LOOK_PRICE = 3.0, 6.0
-"""What a look costs: switches in λ, and what its rounds lose, times this."""
+"""Factor on the price of a look: its switches in λ, and the losses of its rounds."""
 LEAST_GAIN = 0.02
-"""An arm that has jumped is supposed to gain this much at least: no arm is given up for ever."""
+"""An arm that has jumped is supposed to gain this much at least: no arm is given up forever."""
 TELLING = 4.0
 """A look needs so many variances of a loss over the squared gap."""
 UNDER_WAY = 20.0
@@ -89,7 +89,7 @@ UNDER_WAY = 20.0
 SHARED_EVIDENCE = 3.0
 """The log-odds against levels that move together, before the first look."""
 DOUBT_AFTER_A_JUMP = 0.3
-"""How little levels are moved together, after a jump, until a look has said whether it was common."""
+"""Share by which levels move together after a jump, until a look has said whether it was common."""
 
 
 class TrackingState(NamedTuple):
@@ -147,7 +147,7 @@ class TrackingBlock(NamedTuple):
 
 
 class TrackingParams(NamedTuple):
-    """What the kernels read of the policy."""
+    """Parameters that the kernels read."""
 
     lam: float  # λ; 0 where it is announced
     varying: float  # 1 where it is announced, else 0
@@ -164,14 +164,14 @@ def expected_gain(worse: float, sd: float) -> float:
 
 @kernel
 def log_likelihood(loss: float, mean: float, noise: float) -> float:
-    """Of a loss in [0, 1]: a coin's, with the dispersion that was seen."""
+    """Return the log-likelihood of a loss in [0, 1]: a coin's, with the dispersion that was seen."""
     mean = min(max(mean, 0.01), 0.99)
     return max((loss * math.log(mean) + (1.0 - loss) * math.log(1.0 - mean)) / noise, -50.0)
 
 
 @kernel
 def variance(level: float, weight: float, noise: float) -> float:
-    """Of a loss; two losses of ½ keep a level of 0 or 1 from a few losses from looking certain."""
+    """Return the variance of a loss; two losses of ½ keep a level of 0 or 1 from a few losses from looking certain."""
     level = (level * weight + 1.0) / (weight + 2.0)
     return noise * max(level * (1.0 - level), 0.01)
 
@@ -451,7 +451,7 @@ class TrackingSwitch(Policy):
         return int(np.where(out, np.inf, _expected(state.level, state.changed, state.mean)).argmin())
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
-        """What is known of the arms goes on; a new one may be anything. If the arm in use is gone, the best is next."""
+        """Keep what is known of the arms; a new one may be anything. If the arm in use is gone, the best is next."""
         begun = state["t"] > 0
         new = dict.fromkeys(state, 0.0)
         if begun:

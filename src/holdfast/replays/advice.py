@@ -361,7 +361,7 @@ def _no_bound(standing: Standing, name: str) -> tuple[str, str]:
 
 
 def _safest(standing: Standing, names: Sequence[str]) -> str:
-    """Of the policies that cost nearly the least, return one that has a bound and follows changes, if there is one."""
+    """Return a policy that costs nearly the least, has a bound and follows changes, if there is one."""
     cost = {name: float(standing.costs[name].mean()) for name in names}
     most = cost[names[0]] + NOTABLE * abs(standing.best_arm_cost)
     close, played = [name for name in names if cost[name] <= most], standing.played

@@ -21,7 +21,7 @@ from holdfast.errors import InvalidParameter
 LOG = logging.getLogger("holdfast.service")
 
 SCOPE = "holdfast.connection"
-"""Where an application finds the connection of a request."""
+"""Key under which an application finds the connection of a request."""
 
 
 def checked_proxy(text: str) -> str:

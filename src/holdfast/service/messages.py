@@ -21,7 +21,7 @@ Arm = int | str
 Arms = Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})]
 OneArm = Annotated[Any, Meta(extra_json_schema={"type": ["string", "integer"]})]
 Patience = Annotated[Any, Meta(description="Rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.")]
-Missing = Annotated[Any, Meta(description="mean, drop or a loss.")]
+Missing = Annotated[Any, Meta(description="highest, mean, drop or a loss.")]
 ScaleIn = Annotated[
     Any,
     Meta(
@@ -76,6 +76,9 @@ class NewGame(GameSettings, kw_only=True):
     units: Annotated[Array, Meta(description="The lowest and the highest loss.")] = None
     parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
     seed: Whole = None
+    settings: Annotated[Text, Meta(description="Whose count where they differ: store, code (role admin) or same.")] = (
+        "store"
+    )
 
 
 class Wanted(NewGame, kw_only=True):
@@ -141,6 +144,25 @@ class GameView(Struct):
     """Bound on the excess cost over the best expert, under full information."""
 
 
+class ArmLine(Struct):
+    """An arm as it is now."""
+
+    arm: Arm
+    rounds: int
+    told: int
+    missing: int
+    mean: float | None
+    """Mean of all losses that counted."""
+    recent: float | None
+    """The same among the game's last 1,000 losses."""
+    failures: int
+    """Failures reported among these."""
+    probability: float | None
+    held: bool
+    paused: bool
+    pinned: bool
+
+
 class GameLine(Struct):
     """A game in the list."""
 
@@ -159,8 +181,12 @@ class GameLine(Struct):
     cost: float | None = None
     today: float | None = None
     """Part of `cost` since midnight UTC; null if there are too many blocks."""
+    late: int | None = None
+    """Losses that came after their block was settled."""
     last_loss: float | None = None
     warnings: list[str] = []
+    arms: list[ArmLine] = []
+    """Those in play, at most 100."""
 
 
 class GameList(Struct):
@@ -209,6 +235,7 @@ LOSS_SCHEMA = {
         "failed": {"type": "boolean", "description": "The highest loss there is."},
         "error": {"type": "boolean"},
         "in_time": {"type": "boolean", "description": "Refuse it where its block was settled without it."},
+        "clip": {"type": "boolean", "description": "Bring it into the range of losses."},
     },
     "additionalProperties": {"type": "number"},
 }
@@ -327,6 +354,8 @@ class Comparison(Struct):
     confidence: float
     since: str | None
     open: int
+    without_rule: int
+    """Units that began without a rule, and are left out."""
     words: str
 
 

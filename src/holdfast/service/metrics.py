@@ -28,6 +28,17 @@ class Metrics:
         )
         self._commits = Counter("holdfast_commits", "Transactions that wrote calls.", registry=self.registry)
         self._calls = Counter("holdfast_committed_calls", "Calls in these transactions.", registry=self.registry)
+        self._happened = {
+            name: Counter(f"holdfast_{name}", words, ["game"], registry=self.registry)
+            for name, words in (
+                ("refused_losses", "Losses that were refused."),
+                ("fallback_losses", "Losses of decisions that were not recorded: their ask had fallen back."),
+                (
+                    "replaced_rounds",
+                    "Rounds in which another arm played, as the arm drawn was paused or not available.",
+                ),
+            )
+        }
         self.waiting = Gauge(
             "holdfast_waiting_calls", "Calls that wait.", registry=self.registry, multiprocess_mode="livesum"
         )
@@ -35,6 +46,11 @@ class Metrics:
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""
         self._requests.labels(method, route, str(status)).observe(seconds)
+
+    def count(self, what: str, game: str, n: int = 1) -> None:
+        """Count ``refused_losses``, ``fallback_losses`` or ``replaced_rounds`` of a game."""
+        if n:
+            self._happened[what].labels(game).inc(n)
 
     def commit(self, calls: int) -> None:
         """Count a transaction and its calls."""
@@ -66,6 +82,7 @@ class _Standing:
             ("cost", "Losses reported and what switches cost."),
             ("out", "Losses that may still come."),
             ("missing", "Losses that did not come in time."),
+            ("late", "Losses that came after their block was settled, and count."),
         ):
             gauge = GaugeMetricFamily(f"holdfast_game_{name}", what, labels=["game"])
             for game in self._games:
@@ -77,3 +94,21 @@ class _Standing:
             if game.last_loss is not None:
                 age.add_metric([game.name], max(self._now - game.last_loss, 0.0))
         yield age
+        for name, what in (
+            ("rounds", "Rounds played."),
+            ("told", "Losses reported."),
+            ("missing", "Losses that did not come in time."),
+            ("mean", "Mean of the losses that counted."),
+            ("recent", "The same among the last 1,000 losses of the game."),
+            ("failures", "Failures among the last 1,000 losses of the game."),
+            ("probability", "Probability with which it is drawn."),
+            ("held", "1 for the arm handed out last."),
+            ("paused", "1 while it is paused."),
+            ("pinned", "1 while it is pinned."),
+        ):
+            gauge = GaugeMetricFamily(f"holdfast_arm_{name}", what, labels=["game", "arm"])
+            for game in self._games:
+                for arm in game.arms:
+                    if getattr(arm, name) is not None:
+                        gauge.add_metric([game.name, str(arm.arm)], float(getattr(arm, name)))
+            yield gauge

@@ -63,7 +63,7 @@ PATTERNS: Mapping[str, Callable[[int, int], float]] = {
 
 
 class Checked(NamedTuple):
-    """What `check` has tried, all of it with success."""
+    """Everything that `check` has tried, all of it with success."""
 
     name: str
     parts: tuple[str, ...]
@@ -394,7 +394,7 @@ def blocks_are_values(policy: Policy, blocks: int = ROUNDS) -> None:
 
 
 def observes_late(policy: Policy) -> None:
-    """What a block changes for each arm does not depend on blocks that have begun since."""
+    """A block's change to each arm does not depend on blocks that have begun since."""
     if policy.waits_for_losses or policy.full_information:
         return
     loss, game, kinds = PATTERNS["mixed losses"], _game(policy), policy.state_layout.saved_kinds
@@ -788,7 +788,7 @@ def draws_a_path(environment: ChangingEnvironment) -> None:
 
 
 CHANGING_PARTS: tuple[Callable[[ChangingEnvironment], None], ...] = (says_what_it_is, draws_a_path, is_played)
-"""Of an environment that draws its path anew in each game."""
+"""Checks of an environment that draws its path anew in each game."""
 
 ENVIRONMENT_PARTS: tuple[Callable[[Environment], None], ...] = (
     says_what_it_is,

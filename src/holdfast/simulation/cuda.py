@@ -21,6 +21,7 @@ from holdfast.simulation.backends import Backend
 from holdfast.simulation.game import (
     COSTS_EXHAUSTED,
     TALLY,
+    TWO_STATES,
     Moves,
     Record,
     Rules,
@@ -74,7 +75,7 @@ def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int, w
         if row < blocks.shape[0]:
             scratch = Scratch(
                 cuda.local.array((STATE_SIZE, 1), np.uint64),
-                cuda.local.array((STATE_SIZE, 1), np.uint64),
+                cuda.local.array((TWO_STATES, 1), np.uint64),
                 cuda.local.array((STATE_SIZE, 1), np.uint64),
                 cuda.local.array((n_numbers, 1), np.float64),
                 cuda.local.array((n_vectors, 1), np.float64),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from holdfast._numba.compile import composed, kernel, takes
 from holdfast._numba.lanes import as_lanes, local_lanes, local_words
 from holdfast.numerics.layout import Scalar, layout_of
-from holdfast.numerics.random import STATE_SIZE, next_uniform, start_stream
+from holdfast.numerics.random import STATE_SIZE, next_uniform, start_keyed, start_stream
 from holdfast.numerics.regret import NO_ARM, is_switch
 from holdfast.numerics.schedules import LONGEST
 from holdfast.policies.policy import Kernel, Kernels, Policy, check_arguments
@@ -23,6 +23,9 @@ SIDE_BY_SIDE = 32
 """Games played side by side: four registers of eight numbers. With fewer, the compiler unrolls the loops before it
 can vectorise them; more gain nothing.
 """
+
+TWO_STATES = 2 * STATE_SIZE
+"""Words of an environment's stream, and of that of one round of one arm in paired games."""
 
 STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES, NO_LOSS = -1, -2, -3, -4
 """Return codes of a game instead of its number of blocks: it was stopped, ran out of λ_n, its policy chose an
@@ -227,6 +230,25 @@ def _hear_all(parts: Parts) -> Kernel:
         return True
 
     return hear
+
+
+@composed
+def compose_by_round(total: Kernel) -> Kernel:
+    """Return `total` with each round drawn by itself, from a stream of its game, arm and round."""
+
+    @kernel
+    def by_round(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
+        for g in range(totals.shape[0]):
+            lost, t = 0.0, start
+            while t < stop:
+                start_keyed(streams, g, int(places[g]), int(t))
+                own = streams[STATE_SIZE:, g : g + 1]
+                total(tables, places[g : g + 1], t, t + 1.0, own, totals[g : g + 1])
+                lost += totals[g]
+                t += 1.0
+            totals[g] = lost
+
+    return by_round
 
 
 @kernel
@@ -463,7 +485,7 @@ def compose_games(parts: Parts, width: int) -> Kernel:
         """
         scratch = Scratch(
             local_words(STATE_SIZE, width),
-            local_words(STATE_SIZE, width),
+            local_words(TWO_STATES, width),
             local_words(STATE_SIZE, width),
             local_lanes(n_numbers, width),
             as_lanes(vectors, width),

@@ -20,7 +20,7 @@ from holdfast.checks import one_of, whole_number
 from holdfast.environments import Environment
 from holdfast.environments.changing import ChangingEnvironment
 from holdfast.environments.environment import LAST_ROUND, UNIT_RANGE
-from holdfast.errors import BackendLost, HoldfastError, InvalidParameter, nearest
+from holdfast.errors import TRUTH, BackendLost, HoldfastError, InvalidParameter, Words, nearest
 from holdfast.numerics.hindsight import plan_costs
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import check_seed
@@ -128,6 +128,7 @@ def simulate(
     first_replication: int = 0,
     seed: object = 0,
     checkpoints: Checkpoints | None = None,
+    paired: bool = False,
     record: Sequence[str] = (),
     backend: str | Backend | Executor = "threads",
     workers: int | None = None,
@@ -160,6 +161,11 @@ def simulate(
         A whole number.
     checkpoints
         The rounds to record at: how many, ``"linear"``, ``"log"``, or the rounds. The horizon is always one of them.
+    paired
+        True if every policy meets the very same losses: those of a replication, arm and round, whatever is played.
+        Otherwise policies share a random stream, which is faster in long blocks; either way losses have the same
+        distribution. It makes realised losses comparable one by one; means of regret are hardly surer
+        (``docs/research.md``).
     record
         Measures beside those of every result, which take time: ``("dynamic",)`` is dynamic regret, the cost above that
         of the cheapest plan, which knows the means of all rounds and pays λ for each switch. For a constant λ.
@@ -194,13 +200,18 @@ def simulate(
     shares = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
     shares.table()  # a wrong function is found before anything is played
     asked = checked_record(record)
+    if not isinstance(paired, bool):
+        raise InvalidParameter("paired", Words("must be ", TRUTH), paired)
+    if paired and isinstance(environment, ChangingEnvironment):
+        rule = "cannot be True where each game draws a path: all policies meet the same one in a replication"
+        raise InvalidParameter("paired", rule, paired)
     if "dynamic" in asked and costs.constant is None:
         rule = "must be one number to record the dynamic regret"
         raise InvalidParameter("switching_cost", rule, costs.described())
     means = Means.of(environment, marks)  # and so are wrong means
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     tasks = [
-        Task(name, policy, environment, rounds, shares, marks, number, first, count, asked)
+        Task(name, policy, environment, rounds, shares, marks, number, first, count, asked, paired)
         for name, policy in named.items()
     ]
     played: list[Played] = []
@@ -223,6 +234,7 @@ def simulate(
         "seed": number,
         "checkpoints": list(marks),
         **({"record": list(asked)} if asked else {}),
+        **({"paired": True} if paired else {}),
         "backend": chosen.name,
         **({} if environment.arms is None else {"arms": list(environment.arms)}),
         "environment": environment.settings(),

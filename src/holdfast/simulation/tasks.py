@@ -27,6 +27,7 @@ from holdfast.simulation.game import (
     Parts,
     Record,
     Rules,
+    compose_by_round,
     compose_games,
     vector_rows,
     world_rows,
@@ -54,6 +55,8 @@ class Task:
     count: int
     record: tuple[str, ...] = ()
     """Measures to be recorded beside those of every result (`holdfast.numerics.regret.ON_REQUEST`)."""
+    paired: bool = False
+    """True if losses depend on replication, arm and round alone."""
 
     def parts(self) -> Parts:
         """Return the kernels the game is composed of."""
@@ -63,7 +66,10 @@ class Task:
         ahead = None
         if kernels.full_information:
             ahead = world.ahead_kernel if "forecast" in kernels.state_layout.names else world.shut_kernel
-        return Parts(kernels, world.total_kernel, world.gap_kernel, ahead=ahead)
+        total = world.total_kernel
+        if self.paired:
+            total = world.paired_kernel or compose_by_round(total)
+        return Parts(kernels, total, world.gap_kernel, ahead=ahead)
 
     @property
     def width(self) -> int:

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from holdfast.decisions.all_losses import last_known, learn, look_ahead, losses_by_arm
+from holdfast.decisions.all_losses import last_known, learn, look_ahead
 from holdfast.decisions.codec import block_text, block_values, undamaged
-from holdfast.decisions.models import Block, Events, HandedOut, Head, Loss, Receipt, Seen, new_token
+from holdfast.decisions.models import Block, ChangeMade, Events, HandedOut, Head, Loss, Receipt, Seen, new_token
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
-from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, players_of, stand_in_for
+from holdfast.decisions.settings import FAR_AHEAD, WINDOW, Setup, State, parts_of, players_of, stand_in_for
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -90,6 +90,26 @@ class View:
     """True if the call may have been made before a connection was lost."""
     may_forget: int = FORGET_AT_ONCE
     _settled: deque[Block] = field(default_factory=deque)
+    _began: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._began = self.head.clock
+
+    def time(self) -> float:
+        """The game's time: the latest that was seen, by this call or before.
+
+        A call that moved it far ahead may have had a clock that is wrong, or have come after an idle night. Whoever
+        comes then with a clock that is behind by about as much knows that no night has passed.
+        """
+        leap = self.head.leap
+        if leap and self.head.clock - self.now > 0.5 * leap:
+            take_back(self, max(self.now, self.head.clock - leap))
+        return max(self.now, self.head.clock)
+
+    def written(self) -> Head:
+        """The head as it is to be written."""
+        moved = self.head.clock - self._began
+        return self.head._replace(leap=moved) if moved > FAR_AHEAD else self.head
 
     def state(self) -> State:
         """The state, for changing."""
@@ -139,7 +159,7 @@ Answers = list[Receipt | HoldfastError]
 
 def tell(view: View, request: Tell) -> Answers:
     """Record losses one after the other. Return for each a receipt or why it was refused, as some were before."""
-    reports, clock = request.reports, max(view.now, view.head.clock)
+    reports, clock = request.reports, view.time()
     view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
     if not view.setup.follows_lateness:  # which the losses change: looked at by asks only, their order does not matter
         settle_due(view, clock)
@@ -163,7 +183,10 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
         in_time = not isinstance(outcome, float) and outcome.in_time
         return _late_or_refused(view, id, Loss(number, round, loss, clock, 1, measures), handed, in_time)
     if view.setup.sees_all and view.setup.plays(block):
-        refusal = _learn_all(view, block, view.seen.get((number, round)), clock)
+        every = view.seen.get((number, round))
+        if every is None and isinstance(outcome, Outcome) and outcome.failed:  # of the others nothing is known
+            every = {**last_known(view.setup, view.learner()), players_of(block, round + 1)[round][0]: loss}
+        refusal = _learn_all(view, block, every, clock)
         if refusal is not None:
             return refusal
     _record(view, block, Loss(number, round, loss, clock, 0, measures))
@@ -236,7 +259,7 @@ def _as_if_asked(view: View, losses: Mapping[int, float], announced: float, cloc
 
 def observe(view: View, request: Observe) -> HoldfastError | None:
     """Record the losses of all arms in a round that this game did not decide, as a block without rounds."""
-    setup, clock, losses = view.setup, max(view.now, view.head.clock), request.losses
+    setup, clock, losses = view.setup, view.time(), request.losses
     content = content_of(request)
     if view.again or content:
         named = [ask for ask, _ in view.reads.asked(view.name)]
@@ -252,7 +275,7 @@ def observe(view: View, request: Observe) -> HoldfastError | None:
         told, open_ones = Call("tell", "losses"), Call("open_decisions")
         return OutOfTurn(Words("a decision waits for its losses: report them with ", told, ", see ", open_ones))
     try:
-        by_arm = losses_by_arm(setup, losses, setup.bounds)
+        by_arm = AllLosses(losses, clip=request.clip).every(setup, None)
         value, _ = announced_value(setup.policy, {"switching_cost": request.switching_cost})
     except InvalidParameter as refusal:
         return refusal
@@ -382,6 +405,25 @@ def settle_due(view: View, clock: float, asked: int = 0) -> None:
     view.head = view.head._replace(next_due=next_due, next_last=next_last, clock=clock)
 
 
+def take_back(view: View, clock: float) -> None:
+    """Go back to an earlier time, since a clock ran ahead: what began to wait after it waits from now."""
+    head, waiting = view.head, []
+    for stored in view.reads.blocks("open"):
+        block = view.blocks.get(stored.number, stored)
+        if block.settled_order is None and block.last > clock:
+            due = None if block.due is None else view.setup.settings.due(clock, head.asked)
+            block = block._replace(last=clock, due=due)
+            view.change(block)
+        if block.settled_order is None and block.due is not None:
+            waiting.append((block.due, block.last))
+    next_due, next_last = min(waiting, default=(None, 0.0))
+    idle = None if head.next_idle is None else clock
+    view.head = head._replace(clock=clock, leap=0.0, next_due=next_due, next_last=next_last, next_idle=idle)
+    view._began = clock
+    detail = json.dumps({"clock": [head.clock, clock]})
+    view.events.changes.append(ChangeMade(clock, "clock", detail, "one process's clock ran ahead of the others'"))
+
+
 def wait_for(view: View, block: Block, clock: float, asked: int) -> None:
     """Begin a block's patience: its last round was handed out now, when `asked` rounds had been."""
     due, head = view.setup.settings.due(clock, asked), view.head
@@ -398,7 +440,10 @@ def settle(view: View, block: Block, clock: float) -> None:
     if missing := block.rounds - block.told:
         bounds = setup.bounds_of(block)
         usual = math.fsum(sums.losses) / sums.told if sums.told else 0.5 * sum(bounds)
-        block = block._replace(stand_in=stand_in_for(setup.settings.missing, block, usual, bounds[1]))
+        stand_in = stand_in_for(setup.settings.missing, block, usual, bounds[1])
+        if setup.sees_all and setup.plays(block):  # it learns that nothing has changed since
+            stand_in = last_known(setup, state.learner)[block.arm]
+        block = block._replace(stand_in=stand_in)
     pieces, rounds = _counted(block)
     if setup.learns_from(block) and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
         if not setup.sees_all:

@@ -1,7 +1,8 @@
 """SQLite: one file on this machine, shared by all its processes; or a database in memory.
 
 Write-ahead log, so that readers and the writer do not wait for each other; ``synchronous=FULL``, so that what was
-acknowledged is on disk; ``BEGIN IMMEDIATE``, so that one writer at a time sees the game as it is.
+acknowledged is on disk; ``BEGIN IMMEDIATE``, so that one writer at a time sees the game as it is. Processes that wait
+to write stand in a queue (`queue.py`).
 
 SQLite cannot know that its files were replaced underneath it, or that its log was deleted. (It drops its locks where
 the process itself opens and closes the file, say to copy it; another process that closes the file then deletes the
@@ -25,6 +26,7 @@ from urllib.parse import quote
 
 from holdfast.decisions.stores.address import Address, parse_address
 from holdfast.decisions.stores.forks import STORE, take_part_in_forks
+from holdfast.decisions.stores.queue import Queue
 from holdfast.decisions.stores.sql import SCHEMA_TABLE, ConnectionLost, Store, Transaction, creation, has_tables, nested
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
@@ -97,6 +99,7 @@ class SqliteStore(Store):
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
         self._path, self._log_path = str(self.place), f"{self.place}-wal"
         self._log: int | None = None  # which log this connection writes
+        self._queue: Queue | None = None
         self._what = ""  # what happened to the file, where it is stale
         self._stamp: tuple[int, int] | None = None  # when the file was last written, by any process
         self._written: dict[int, int] = {}  # revisions in the file itself, without its log
@@ -117,6 +120,9 @@ class SqliteStore(Store):
     def _close(self) -> None:
         """Close the connection. The last one of any process moves its log into the file, if both are still its own."""
         connection, self._connection = self._connection, None
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.close()
         if connection is not None:
             if self.stale or (self.place is not None and self._lost()):
                 connection.interrupt()  # closing then leaves the file alone
@@ -146,6 +152,7 @@ class SqliteStore(Store):
                 connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall()  # now the log is there
                 found = os.stat(self.place)
                 self._file, self._log = (found.st_dev, found.st_ino), os.stat(self._log_path).st_ino
+                self._queue = Queue.at(self._log_path)
         except BaseException:
             connection.close()
             raise
@@ -268,6 +275,8 @@ class SqliteStore(Store):
                 raise
         finally:
             self._calls.busy = False
+            if writing and self._queue is not None and self._lock._is_owned():
+                self._queue.leave()
             if self._lock._is_owned():
                 self._lock.release()
 
@@ -278,6 +287,8 @@ class SqliteStore(Store):
                 if self.stale:
                     raise self._taken_away(self._what)
                 connection = self._connection or self._connected()
+                if writing and self._queue is not None:
+                    self._queue.wait(deadline)
                 if self.place is not None:
                     self._check_files()
                 connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")

@@ -251,7 +251,7 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
         ),
         FigureNote(
             "In the first row geometric BaSE is the best of all. In the second, where only the index of the best arm "
-            "is drawn anew in each run, it loses that arm in most runs: its batches and the phases happened to be "
+            "is drawn afresh in each run, it loses that arm in most runs: its batches and the phases happened to be "
             "aligned.",
             _aligned,
         ),
@@ -259,7 +259,7 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
     "constrained-hard": (
         FigureNote("Where a switch costs a whole loss, blocks are worth a factor of three and more.", _worth),
         FigureNote(
-            "A gap of 0.05 limits what a policy can lose by holding one wrong arm for ever: in the first row "
+            "A gap of 0.05 limits what a policy can lose by holding one wrong arm forever: in the first row "
             "arithmetic BaSE drops the best arm in most runs and still ends below the block policies. Its line is "
             "straight: on a longer horizon it would not.",
             _capped,

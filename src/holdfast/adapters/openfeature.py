@@ -1,0 +1,103 @@
+"""OpenFeature: the official OFREP provider, whose `track` tells the loss of what was decided.
+
+    api.set_provider(HoldfastProvider("http://127.0.0.1:8080", token="hf_…"))
+
+A game of `holdfast serve` is a flag. Whatever goes wrong here, an evaluation has its default, and `track` returns.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import quote
+
+from holdfast.errors import MissingExtra
+
+try:
+    from openfeature.contrib.provider.ofrep import OFREPProvider
+    from openfeature.hook import Hook
+except ModuleNotFoundError as error:
+    raise MissingExtra(f"this adapter needs {error.name}: pip install openfeature-provider-ofrep") from None
+
+LOG = logging.getLogger(__name__)
+
+MOST = 10_000
+"""Flags and targeting keys whose last decision is remembered."""
+
+
+class HoldfastProvider(OFREPProvider):
+    """A provider for OpenFeature's Python SDK. ``client.track(game, context, details)`` reports a loss.
+
+    It is the loss of the last decision of this game for the context's targeting key. ``details.value`` is the loss;
+    without it the attributes are what was measured, by the game's scale, or ``error``.
+
+    Parameters
+    ----------
+    base_url
+        Of a `holdfast serve`.
+    token
+        What `holdfast token make --role decide` printed.
+    timeout
+        Seconds for a request.
+    """
+
+    def __init__(self, base_url: str, *, token: str | None = None, timeout: float = 5.0) -> None:
+        headers = {} if token is None else {"Authorization": f"Bearer {token.strip()}"}
+        super().__init__(base_url, headers_factory=lambda: headers, timeout=timeout)
+        self._decided: OrderedDict[tuple[str, str | None], str] = OrderedDict()
+        self._telling = ThreadPoolExecutor(1, "holdfast-track")
+
+    def get_provider_hooks(self) -> list[Any]:
+        """Return what remembers decisions."""
+        return [_Remember(self._decided)]
+
+    def track(
+        self, tracking_event_name: str, evaluation_context: Any = None, tracking_event_details: Any = None
+    ) -> None:
+        """Report a loss, in a thread."""
+        try:
+            key = getattr(evaluation_context, "targeting_key", None)
+            id = self._decided.get((tracking_event_name, key))
+            if id is None:
+                LOG.warning("nothing was decided by %r for %r: its loss is not told", tracking_event_name, key)
+                return
+            value = getattr(tracking_event_details, "value", None)
+            attributes = dict(getattr(tracking_event_details, "attributes", None) or {})
+            self._telling.submit(self._tell, tracking_event_name, id, attributes if value is None else {"loss": value})
+        except Exception as error:
+            LOG.warning("a loss was not told: %s", error)
+
+    def _tell(self, game: str, id: str, outcome: Mapping[str, Any]) -> None:
+        place = f"{self.base_url.rstrip('/')}/v1/games/{quote(game, safe='')}/decisions/{quote(id, safe='')}/loss"
+        try:
+            headers = self.headers_factory() if self.headers_factory else None
+            said = self.session.put(place, json=outcome, headers=headers, timeout=self.timeout)
+            if said.status_code >= 400:
+                LOG.warning("the loss of %r was refused: %s", game, said.text[:500])
+        except Exception as error:
+            LOG.warning("the loss of %r was not told: %s", game, error)
+
+    def shutdown(self) -> None:
+        """Tell what is left to tell."""
+        self._telling.shutdown(wait=True)
+        super().shutdown()
+
+
+class _Remember(Hook):
+    """Remembers the last decision of each flag and targeting key."""
+
+    def __init__(self, decided: OrderedDict[tuple[str, str | None], str]) -> None:
+        self._decided = decided
+
+    def after(self, hook_context: Any, details: Any, hints: Any) -> None:
+        """Remember the decision that an evaluation has made."""
+        id = (details.flag_metadata or {}).get("decision")
+        if isinstance(id, str):
+            place = hook_context.flag_key, hook_context.evaluation_context.targeting_key
+            self._decided[place] = id
+            self._decided.move_to_end(place)
+            while len(self._decided) > MOST:
+                self._decided.popitem(last=False)

@@ -1,0 +1,70 @@
+"""river: Holdfast's policies in `river.bandit`, as in ``bandit.evaluate``.
+
+HoldfastPolicy(hf.AdaptiveTsallisSwitch(10, switching_cost=0.3))
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.adapters.rewards import bandit, check_arms, loss_of
+from holdfast.checks import number_range
+from holdfast.errors import InvalidParameter, MissingExtra
+from holdfast.players.player import Player
+from holdfast.policies.policy import Policy
+
+try:
+    from river.bandit.base import Policy as RiverPolicy
+except ModuleNotFoundError as error:
+    raise MissingExtra(f"this adapter needs {error.name}: pip install river") from None
+
+
+class HoldfastPolicy(RiverPolicy):
+    """A policy for river. Arms are those that it is first asked about, in their order; any of them may be away later.
+
+    Parameters
+    ----------
+    policy
+        A policy with bandit feedback, for as many arms.
+    rewards
+        Lowest and highest reward; those outside are clipped.
+    seed
+        As in `Policy.player`.
+    reward_obj, reward_scaler, burn_in
+        As in river. What is played in the burn-in is not learnt from.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        rewards: tuple[float, float] = (0.0, 1.0),
+        seed: int | None = None,
+        reward_obj: Any = None,
+        reward_scaler: Any = None,
+        burn_in: int = 0,
+    ) -> None:
+        super().__init__(reward_obj=reward_obj, reward_scaler=reward_scaler, burn_in=burn_in)
+        self.policy, self.rewards, self.seed = bandit(policy), number_range("rewards", rewards), seed
+        self._player: Player | None = None
+        self._arms: list[Any] = []
+        self._waiting: Any = None
+
+    def _pull(self, arm_ids: Any) -> Any:
+        arms = list(arm_ids)
+        if self._player is None:
+            check_arms(arms, self.policy)
+            self._player, self._arms = self.policy.player(seed=self.seed), arms
+        if not arms or any(arm not in self._arms for arm in arms):
+            raise InvalidParameter("arm_ids", f"must be among {self._arms}, which it was asked about first", arms)
+        names = self.policy.arms or range(self.policy.n_arms)
+        available = None if len(arms) == len(self._arms) else [names[self._arms.index(arm)] for arm in arms]
+        played = self._player.ask(available=available)
+        self._waiting = self._arms[list(names).index(played)]
+        return self._waiting
+
+    def update(self, arm_id: Any, *reward_args: Any, **reward_kwargs: Any) -> None:
+        """Learn from a reward, if it is that of the arm pulled last."""
+        super().update(arm_id, *reward_args, **reward_kwargs)
+        if self._player is not None and self._waiting is not None and arm_id == self._waiting and reward_args:
+            self._player.tell(loss_of(reward_args[0], self.rewards, self.policy))
+            self._waiting = None
