@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from holdfast.checks import one_of
 from holdfast.decisions import Router
 from holdfast.decisions.following import DecisionRecord, record_of
-from holdfast.decisions.history import History, Totals, changes_of, totals_of
+from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import Block, Decision
 from holdfast.decisions.requests import Ask, Change, Observe, Tell
 from holdfast.decisions.rules import View
@@ -31,6 +30,7 @@ from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
 from holdfast.service import ofrep as ofrep, views  # each registers its operations
 from holdfast.service.access import Token
+from holdfast.service.exports import Export, exported, whole_log
 from holdfast.service.games import Game
 from holdfast.service.messages import (
     AskBody,
@@ -442,7 +442,8 @@ async def compare(service: Service, request: Request, client: Token) -> Response
 async def compared(service: Service, name: str, confidence: Any) -> Comparison:
     """Return what the policy saves against the operator's rule."""
 
-    saving = await service.games.use(name, lambda router: router.history.compare(confidence))
+    game = await service.games.game(name)
+    saving = await service.slow.run(game.router.history.compare, confidence)
     return Comparison(**saving.to_json())
 
 
@@ -480,24 +481,10 @@ async def export(service: Service, request: Request, client: Token) -> Response:
     game = await service.games.game(request.path_params["name"])
     await service.games.thread(game.router.executor.read, lambda transaction, setup: None)
     headers = {"content-disposition": f'attachment; filename="{what}.{kind}"'}
-    return StreamingResponse(_exported(game.router.history, what, kind), media_type=MEDIA[kind], headers=headers)
-
-
-def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
-    from holdfast.results import csv_of
-
-    if kind == "parquet":
-        with tempfile.TemporaryFile() as file:
-            getattr(history, what).write_parquet(file)
-            file.seek(0)
-            while some := file.read(1 << 16):
-                yield some
-        return
-    for number, part in enumerate(history.log_parts() if what == "log" else [history.record]):
-        if kind == "csv":
-            yield csv_of(part, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ", include_header=number == 0)
-        else:
-            yield part.write_ndjson().encode()
+    if request.method == "HEAD":
+        return Response(media_type=MEDIA[kind], headers=headers)
+    service.slow.begin()
+    return Export(service.slow, exported(game.router.history, what, kind), media_type=MEDIA[kind], headers=headers)
 
 
 @operation("GET", "/v1/games/{name}/events", "read", gives="text/event-stream")
@@ -545,11 +532,11 @@ async def replayed(service: Service, name: str, switching_cost: float) -> dict[s
         from holdfast.replays.logged import evaluate_log
 
         columns = {column: column for column in ("arm", "loss", "probability", "block", "time")}
-        found = evaluate_log(router.history.log, columns, [switching_cost])
+        found = evaluate_log(whole_log(router.history), columns, [switching_cost])
         (used,) = found.switching_costs  # 0 between conversations
         return {"switching_cost": used, "paid": found.logged_cost(used), **found.plain()}
 
-    return await service.games.use(name, read)
+    return await service.slow.run(read, (await service.games.game(name)).router)
 
 
 # ---- the server itself

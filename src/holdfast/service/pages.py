@@ -553,6 +553,9 @@ async def show_decision(service: Service, request: Request, client: Token) -> Re
     """One decision."""
     name = request.path_params["name"]
     home, id = home_of(service, name), request.query_params.get("id", "").strip()
+    crumbs = element("a", name, href=home, class_="crumb")
+    if not id:
+        return page(service.root, "Follow a decision", _lookup(home), crumbs=crumbs, client=client)
     found = await service.games.look(name, partial(record_of, id=id))
     named = {
         "asked for": f"{utc(found.asked)} UTC" if found.asked is not None else "no longer known",
@@ -572,7 +575,6 @@ async def show_decision(service: Service, request: Request, client: Token) -> Re
         element("dl", *rows, class_="facts"),
         element("p", element("a", "Back to the game", href=home)),
     ]
-    crumbs = element("a", name, href=home, class_="crumb")
     return page(service.root, f"Decision {found.id}", *parts, crumbs=crumbs, client=client)
 
 
