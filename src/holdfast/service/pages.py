@@ -464,6 +464,9 @@ def _table_of_changes(changes: list[ChangeView]) -> Html:
 
 def _changed(change: ChangeView) -> str:
     """Return a change in words."""
+    if change.kind == "clock":
+        was, now = change.detail["clock"]
+        return f"clock: {utc(was)} → {utc(now)}"
     if change.kind != "settings":
         arm = "" if change.detail["arm"] is None else f" {change.detail['arm']}"
         return f"{change.kind}{arm}{until_utc(change.detail['until'])}"
