@@ -129,7 +129,9 @@ class Head(NamedTuple):
     removed: int = 0
     """Blocks whose rows were removed."""
     clock: float = 0.0
-    """Latest time seen; time never runs backwards."""
+    """Latest time seen; time never runs backwards, but where a clock ran far ahead of the others (`leap`)."""
+    leap: float = 0.0
+    """By how much one call moved the time far ahead, last. Another that is behind by as much takes it back."""
     heard: int = 0
     """Losses received, including late ones."""
     late: int = 0

@@ -184,7 +184,7 @@ class Router:
 
     def _unrecorded(self, n: int, fallback: int | str | None, failure: HoldfastError) -> list[Decision]:
         """Return the fallback as an unrecorded answer, or raise the failure where there is none."""
-        if fallback is None or (isinstance(failure, OutOfTurn) and not self.policy.waits_for_losses):
+        if fallback is None or (type(failure) is OutOfTurn and not self.policy.waits_for_losses):
             raise failure
         arm = _checked_arm("fallback", fallback, self.policy)
         LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)

@@ -40,6 +40,9 @@ REMEMBER = 100_000
 KEY_LIFE = 3600.0
 """Default idle time of a conversation in seconds."""
 
+FAR_AHEAD = 600.0
+"""Seconds by which one call may move a game's time without being doubted."""
+
 MOST_PATIENCE = timedelta(days=36_500)
 
 MISSING = ("highest", "mean", "drop")

@@ -466,6 +466,9 @@ def _changed(change: ChangeView) -> str:
     """Return a change in words."""
     if change.kind == "restore":
         return f"restored from {change.detail['copy']}; what was there is in {change.detail['kept']}"
+    if change.kind == "clock":
+        was, now = change.detail["clock"]
+        return f"clock: {utc(was)} → {utc(now)}"
     if change.kind != "settings":
         arm = "" if change.detail["arm"] is None else f" {change.detail['arm']}"
         return f"{change.kind}{arm}{until_utc(change.detail['until'])}"

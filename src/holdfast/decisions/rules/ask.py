@@ -25,8 +25,8 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
             same = "must be made again while all its decisions are remembered"
             return InvalidParameter("request", f"{same}: of {n} there are {len(before)}", view.name)
         return before
+    clock = view.time()
     setup, head = view.setup, view.head
-    clock = max(view.now, head.clock)
     value, bounds, ruled, down = 0.0, setup.bounds, None, frozenset[int]()
     try:
         announced = request.switching_cost is not None or request.loss_bound is not None

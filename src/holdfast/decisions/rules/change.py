@@ -122,7 +122,7 @@ def set_availability(view: View, request: SetAvailability) -> HoldfastError | No
     """``pause`` or ``pin`` an arm until a time; ``resume`` or ``unpin`` it. Do nothing if it is so already."""
     kind, arm, number = request.kind, request.arm, -1
     try:
-        until = _end_of(request.until, view.now)
+        until = _end_of(request.until, view.time())
         expire(view)
         if kind != "unpin":
             number = view.setup.arm_of("arm", arm)
@@ -153,7 +153,7 @@ def set_availability(view: View, request: SetAvailability) -> HoldfastError | No
 
 
 def _end_of(until: object, now: float) -> float:
-    """Return a time, or a duration from now, in seconds since 1970."""
+    """Return a time, or a duration from now by the game's clock, in seconds since 1970."""
     if until is None:
         return math.inf
     end = now + until.total_seconds() if isinstance(until, timedelta) else None

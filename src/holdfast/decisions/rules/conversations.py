@@ -92,7 +92,7 @@ def end_idle(view: View, clock: float) -> None:
 
 def expire(view: View, request: Settle | None = None) -> int:
     """Settle what is due, end idle conversations, and keep the time. Return the number of blocks settled."""
-    before, clock = view.head.settled, max(view.now, view.head.clock)
+    before, clock = view.head.settled, view.time()
     settle_due(view, clock)
     end_idle(view, clock)
     view.head = view.head._replace(clock=clock)
