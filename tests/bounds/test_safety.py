@@ -322,9 +322,9 @@ def test_theorem_F3_as_numbers():
     assert bounds.safe_cost_with_ties(best_arms=2, **far) == 0.0
 
 
-# G: the policy as the page has it. Its games here are of 2²⁰ rounds, with windows of 2¹⁴.
+# G: the policy as the page has it. Its games here are of 2¹⁸ rounds, with windows of 2¹³.
 
-ROUNDS = 2**20
+ROUNDS = 2**18
 
 
 def coins(means: list[float], seed: int) -> np.ndarray:
@@ -370,7 +370,7 @@ def test_theorem_G_falls_back_where_losses_change_against_it(kind):
     seeds, off, begun, failed = range(12), [], [], 0
     for seed in seeds:
         losses = coins([0.2, 0.8, 0.2] if kind == "a dropped arm turns good" else [0.5, 0.5, 0.5], 7)
-        first, w = 2**18, 2**14
+        first, w = 2**16, 2**13
         if kind == "it gets worse":
             losses[first:, [0, 2]] = 1.0
         else:
