@@ -165,7 +165,7 @@ def simulate(
         True if every policy meets the very same losses: those of a replication, arm and round, whatever is played.
         Otherwise policies share a random stream, which is faster in long blocks; either way losses have the same
         distribution. It makes realised losses comparable one by one; means of regret are hardly surer
-        (``docs/research.md``).
+        (``docs/for_a_paper.md``).
     record
         Measures beside those of every result, which take time: ``("dynamic",)`` is dynamic regret, the cost above that
         of the cheapest plan, which knows the means of all rounds and pays λ for each switch. For a constant λ.
