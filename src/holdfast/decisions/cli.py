@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -455,21 +456,32 @@ def settle(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -
 def backup(
     url: Url,
     target: Annotated[Path, typer.Argument(help="The file to write.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Copy a store to a file while it is in use."""
-    made = copies.backup(_store(url), target)
+    made = copies.backup(_store(url), target, overwrite=overwrite)
     print(json.dumps({"file": str(made)}) if as_json else f"The copy is {printable(made)}")
 
 
 def restore(
     source: Annotated[Path, typer.Argument(help="A file that backup wrote.")],
     url: Url,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Replace what a store holds by a copy; running workers notice."""
-    copies.restore(source, _store(url, new=True))
-    print(json.dumps({"url": parse_address(url).shown}) if as_json else "restored")
+    """Replace what a store holds by a copy, and keep it beside; running workers notice."""
+    address = parse_address(_store(url, new=True))
+    if not yes and address.kind == "sqlite" and Path(address.path).exists():
+        if not sys.stdin.isatty():
+            rule = f"must be given: {address.shown} holds games, which a copy is to replace"
+            raise InvalidParameter("yes", rule, None)
+        typer.confirm(f"Replace what {address.shown} holds? It is kept in a file beside it.", abort=True)
+    kept = copies.restore(source, url)
+    if as_json:
+        print(json.dumps({"url": address.shown, "kept": None if kept is None else str(kept)}))
+    else:
+        print("restored" if kept is None else f"restored; what was there is in {printable(kept)}")
 
 
 def _store(url: str, *, new: bool = False) -> str:
