@@ -25,6 +25,9 @@ MOST_TIME = 1e11
 """Seconds since 1970 in the year 5138; a larger clock value is in milliseconds or nanoseconds."""
 
 
+FORMAT = 1
+"""Of the tables of a store; a store, or a game, of another format is refused before anything is written."""
+
 PINNED, BY_RULE = 1, 2
 """Origin of a block's arm, where the policy did not choose it."""
 
@@ -149,6 +152,8 @@ class Head(NamedTuple):
     """Lower bound on `last` of the open blocks that are due some time."""
     next_idle: float | None = None
     """Lower bound on when a conversation has been idle too long."""
+    format: int = FORMAT
+    """Raised with that of the store by whoever changes the tables, so that processes which are running notice."""
 
 
 class Block(NamedTuple):

@@ -26,6 +26,7 @@ from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 from holdfast.decisions.models import (
+    FORMAT,
     MOST_COUNT,
     MOST_TIME,
     Block,
@@ -43,7 +44,8 @@ from holdfast.errors import BadStore, StoreError
 # The tables of a store.
 
 SCHEMA_TABLE = "holdfast_schema"
-VERSION = 1
+VERSION = FORMAT
+ANOTHER = "another Holdfast has taken the store over"
 
 # {serial}: a number given by the store, never twice; {float}: 64 bits; {compact}: rows in the order of their key;
 # {hot}: room for a row that changes often
@@ -60,7 +62,7 @@ SCHEMA = (
         paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
         removed BIGINT NOT NULL, gone BIGINT NOT NULL, clock {float} NOT NULL, leap {float} NOT NULL,
         heard BIGINT NOT NULL, late BIGINT NOT NULL, lateness {float} NOT NULL, delay {float} NOT NULL,
-        next_due {float}, next_last {float} NOT NULL, next_idle {float}) {hot}""",
+        next_due {float}, next_last {float} NOT NULL, next_idle {float}, format BIGINT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_states (
         game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_blocks (
@@ -216,6 +218,8 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
     except (ValueError, TypeError, RecursionError):
         raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text[:40]!r})") from None
     row = kind._make([*values[:place], parts, *values[place + 1 :]])
+    if kind is Head and row.format != VERSION:
+        raise BadStore(f"{ANOTHER}, schema {row.format}; this one reads schema {VERSION}: nothing was changed")
     if kind is Head:
         possible = (
             0 <= row.handed <= row.rounds <= MOST_COUNT
