@@ -70,6 +70,7 @@ sphinx_gallery_conf = {
 html_theme = "furo"
 html_title = f"Holdfast {release}"
 html_static_path = ["_static"]
+html_extra_path = ["play.html"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 default_role = "code"

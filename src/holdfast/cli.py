@@ -18,6 +18,7 @@ import typer
 
 import holdfast
 from holdfast import machine_code
+from holdfast.adapters.proxies import steer
 from holdfast.command_line import LIST, Command, numbers
 from holdfast.decisions import cli as store_commands
 from holdfast.decisions.stores.address import NotShown, parse_address
@@ -135,6 +136,7 @@ machine_code.add_to(app)
 lab_commands.add_to(app, study, benchmark)
 app.command(cls=Command)(bounds)
 app.command(cls=Command)(doctor)
+app.command(cls=Command)(steer)
 
 
 class PipeSafeStdout:

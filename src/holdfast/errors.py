@@ -313,6 +313,11 @@ class OtherSettings(HoldfastError, ValueError):
         advice = (" (to change it: ", Changes(differences, self.wanted), ")") if self.wanted else ()
         super().__init__(Words(f"game {name!r} exists with different settings: {shown}", *advice))
 
+    @property
+    def is_another_game(self) -> bool:
+        """True where losses, or the names of arms, would mean something else."""
+        return "units" in self.differences or None in self.differences.get("arms", ())
+
 
 class OtherRequest(HoldfastError, ValueError):
     """Another call was made under this idempotency key."""

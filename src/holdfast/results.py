@@ -9,17 +9,24 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.cells import cell_len
 
 from holdfast.checks import one_of, whole_number
-from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, printable
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, MissingExtra, printable
 from holdfast.extras import pl
 from holdfast.files import reason, write_whole
 from holdfast.numerics.regret import EVERY_MEASURE, MEASURES, ON_REQUEST
-from holdfast.numerics.statistics import Comparison, checked_confidence, interval
+from holdfast.numerics.statistics import (
+    Comparison,
+    checked_confidence,
+    holm,
+    interval,
+    p_value,
+    student_quantile,
+)
 from holdfast.text import number, table, with_error
 
 # A result in a file: parquet with its provenance and a checksum; CSV and Arrow for other programs.
@@ -181,6 +188,9 @@ LONGEST_NAME = 32
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     sign: f"\\{sign}" for sign in "&%$#_{}"
 }
+LATEX |= {"λ": r"$\lambda$", "Δ": r"$\Delta$", "–": "--", "−": "$-$"}
+IN_WORDS = {"switching_cost": "λ", "environment.gap": "Δ", "horizon": "T", "environment.n_arms": "K"}
+"""Columns of a grid by the field's own letters."""
 IN_MATHS = str.maketrans({",": "{,}", "±": r"\pm", "–": "-", "−": "-"})
 
 
@@ -218,24 +228,93 @@ def as_text(summary: pl.DataFrame) -> str:
     return "\n\n".join(table(first, rows, width=widest, labels=labels) for first, *rows in tables)
 
 
-def as_markdown(summary: pl.DataFrame, measures: Sequence[str]) -> str:
+class Cell(NamedTuple):
+    """A number in a table for a paper: its text, and whether it is the best of its kind."""
+
+    text: str
+    best: bool = False
+
+
+SPREADS: Mapping[str, Callable[[dict[str, Any], str], float | None]] = {
+    "error": lambda row, name: row[f"{name}_se"],
+    "sd": lambda row, name: row[f"{name}_sd"],
+    "interval": lambda row, name: _half(row[f"{name}_se"], row["replications"]),
+    "none": lambda row, name: None,
+}
+"""What stands behind a mean: its standard error, the standard deviation, half of its 95 % interval, or nothing."""
+
+
+def _half(error: float | None, replications: int) -> float | None:
+    return None if error is None else error * student_quantile(0.975, replications - 1)
+
+
+def cells_of(
+    summary: pl.DataFrame, measures: Sequence[str], *, wide: bool = False, best: bool = False, spread: str = "error"
+) -> tuple[list[str], list[list[str | Cell]]]:
+    """Return the head and the rows of a table for a paper: one for each policy, or, if it is wide, a column."""
+    names = [one_of("measures", name, measures_of(summary)) for name in measures]
+    behind = SPREADS[one_of("spread", spread, SPREADS)]
+    labels = [name for name in _labels(summary) if name != "policy"]
+    least = {
+        (tuple(row[name] for name in labels), measure): row[measure]
+        for measure in (f"{name}_mean" for name in names)
+        for row in summary.sort(measure, descending=True, nulls_last=False).iter_rows(named=True)
+    }
+    rows: dict[tuple[Any, ...], dict[tuple[str, str], Cell]] = {}
+    for row in summary.iter_rows(named=True):
+        place = tuple(row[name] for name in labels)
+        for name in names:
+            mean = row[f"{name}_mean"]
+            cell = Cell(with_error(mean, behind(row, name)), best and mean == least[place, f"{name}_mean"])
+            rows.setdefault(place if wide else (*place, row["policy"]), {})[row["policy"], name] = cell
+    titles = [IN_WORDS.get(name, name) for name in labels]
+    if not wide:
+        body: list[list[str | Cell]] = [[*map(_shown, place), *cells.values()] for place, cells in rows.items()]
+        return [*titles, "policy", *(EVERY_MEASURE[name] for name in names)], body
+    policies = summary["policy"].unique(maintain_order=True).to_list()
+    heads = [
+        printable(policy) + (f", {EVERY_MEASURE[name]}" if len(names) > 1 else "")
+        for policy in policies
+        for name in names
+    ]
+    filled: list[list[str | Cell]] = [
+        [*map(_shown, place), *(cells.get((policy, name), Cell("–")) for policy in policies for name in names)]
+        for place, cells in rows.items()
+    ]
+    return [*titles, *heads], filled
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else printable(value)
+
+
+def as_markdown(head: Sequence[str], body: Sequence[Sequence[str | Cell]]) -> str:
     """Return a table for a README, an issue or a notebook."""
-    head, *body = rows_of(summary, measures)
-    numbers = len(measures)
-    lines = [head, ["---"] * (len(head) - numbers) + ["---:"] * numbers, *body]
+    numbers = sum(isinstance(cell, Cell) for cell in body[0])
+    lines = [list(head), ["---"] * (len(head) - numbers) + ["---:"] * numbers]
+    lines += [[_in_markdown(cell) for cell in row] for row in body]
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
 
 
-def as_latex(summary: pl.DataFrame, measures: Sequence[str]) -> str:
-    """Return a ``tabular`` that needs no package."""
-    head, *body = rows_of(summary, measures)
-    numbers = len(measures)
-    lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\hline"]
-    lines += [" & ".join(map(_escaped, head)) + r" \\", r"\hline"]
+def as_latex(head: Sequence[str], body: Sequence[Sequence[str | Cell]]) -> str:
+    """Return a ``tabular`` for the package booktabs."""
+    numbers = sum(isinstance(cell, Cell) for cell in body[0])
+    lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\toprule"]
+    lines += [" & ".join(map(_escaped, head)) + r" \\", r"\midrule"]
     for row in body:
-        means = [f"${cell.translate(IN_MATHS)}$" for cell in row[-numbers:]]
-        lines.append(" & ".join([*map(_escaped, row[:-numbers]), *means]) + r" \\")
-    return "\n".join([*lines, r"\hline", r"\end{tabular}"])
+        lines.append(" & ".join(_in_maths(cell) if isinstance(cell, Cell) else _escaped(cell) for cell in row) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _in_markdown(cell: str | Cell) -> str:
+    if isinstance(cell, Cell):
+        return f"**{cell.text}**" if cell.best else cell.text
+    return cell
+
+
+def _in_maths(cell: Cell) -> str:
+    text = cell.text.translate(IN_MATHS)
+    return rf"$\mathbf{{{text}}}$" if cell.best else f"${text}$"
 
 
 def measures_of(summary: pl.DataFrame) -> list[str]:
@@ -246,15 +325,18 @@ def measures_of(summary: pl.DataFrame) -> list[str]:
 def rows_of(summary: pl.DataFrame, measures: Iterable[str] | None = None) -> list[list[str]]:
     """Return the head and a row for each policy; columns in which all rows agree, such as the round, are left out."""
     names = [one_of("measures", name, measures_of(summary)) for name in measures or measures_of(summary)]
-    own = {f"{name}_{part}" for name in EVERY_MEASURE for part in ("mean", "sd", "se")}
-    labels = [
-        name for name in summary.columns if name not in own and (name == "policy" or summary[name].n_unique() > 1)
-    ]
+    labels = _labels(summary)
     rows = [[*labels, *(EVERY_MEASURE[name] for name in names)]]
     for row in summary.iter_rows(named=True):
         means = (with_error(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
         rows.append([*(printable(row[name]) for name in labels), *means])
     return rows
+
+
+def _labels(summary: pl.DataFrame) -> list[str]:
+    """Return the columns that tell rows apart."""
+    own = {f"{name}_{part}" for name in EVERY_MEASURE for part in ("mean", "sd", "se")}
+    return [name for name in summary.columns if name not in own and (name == "policy" or summary[name].n_unique() > 1)]
 
 
 def shortened(cell: str, most: int = LONGEST_NAME) -> str:
@@ -384,14 +466,39 @@ class Result:
         last = pl.col("round").max().over(*self.grid, "policy")
         return Summary(self.summary().filter(pl.col("round") == last))
 
-    def table(self, format: str = "markdown", *, measures: Sequence[str] | None = None) -> str:
-        """Format mean ± standard error at the last round of each policy, as ``"markdown"`` or ``"latex"``."""
+    def table(
+        self,
+        format: str = "markdown",
+        *,
+        measures: Sequence[str] | None = None,
+        wide: bool = False,
+        best: bool = False,
+        spread: str = "error",
+    ) -> str:
+        """Format means at the last round of each policy for a paper.
+
+        Parameters
+        ----------
+        format
+            ``"markdown"``, or ``"latex"``, a ``tabular`` for the package booktabs.
+        measures
+            Columns of the result; all unless given.
+        wide
+            True for a column for each policy, and a row for each combination of a study's grid.
+        best
+            True for the least mean of each measure, in each combination of the grid, in bold.
+        spread
+            What stands behind the mean: ``"error"``, its standard error; ``"interval"``, half of its 95 % interval;
+            ``"sd"``, the standard deviation of a game; ``"none"``.
+        """
         measures = self.measures if measures is None else measures
         if isinstance(measures, str) or not isinstance(measures, Sequence) or not measures:
             known = ", ".join(map(repr, self.measures))
             raise InvalidParameter("measures", f"must be a list of some of {known}", measures)
         made = as_latex if one_of("format", format, ("markdown", "latex")) == "latex" else as_markdown
-        return made(self.final(), measures)
+        if self.frame.is_empty():
+            raise InvalidParameter("result", "must have rows to format", "none")
+        return made(*cells_of(self.final(), measures, wide=wide, best=best, spread=spread))
 
     def compare(
         self,
@@ -404,8 +511,8 @@ class Result:
     ) -> Comparison:
         """Compare two policies: the mean difference over replications, with a Student confidence interval.
 
-        Replications of the same number share a random stream. On recorded losses both policies meet the same losses; in
-        random environments they do not, and pairing gains nothing.
+        Replications of the same number are paired. On recorded losses both policies meet the same losses, and so they
+        do with ``simulate(paired=True)``; otherwise they share a random stream only, and pairing gains nothing.
 
         Parameters
         ----------
@@ -433,8 +540,51 @@ class Result:
         paired = values[0].join(values[1], on="replication", suffix="_second").drop_nulls()
         if paired.height < 2:
             raise InvalidParameter("replications", "must be at least 2 in common to compare policies", paired.height)
-        mean, low, high = interval(paired[measure].to_numpy() - paired[f"{measure}_second"].to_numpy(), share)
-        return Comparison(first, second, measure, at, mean, low, high, share, paired.height)
+        differences = paired[measure].to_numpy() - paired[f"{measure}_second"].to_numpy()
+        mean, low, high = interval(differences, share)
+        return Comparison(first, second, measure, at, mean, low, high, share, paired.height, p_value(differences))
+
+    def compare_all(
+        self,
+        baseline: str,
+        *,
+        measure: str = "regret_with_switching",
+        confidence: float = 0.95,
+        round: int | None = None,
+    ) -> pl.DataFrame:
+        """Compare every other policy with one, in each combination of a study's grid, as a table of paired differences.
+
+        ``p`` is Student's two-sided p-value of a single comparison, ``p_holm`` that of Holm's correction for all rows
+        together: where it is below 0.05, all such rows together are wrong with a probability of at most 5 %. Intervals
+        are those of single comparisons.
+
+        Parameters
+        ----------
+        baseline
+            The name of a policy. A negative difference says that the other is lower.
+        measure, confidence, round
+            As in `compare`.
+        """
+        groups = self.frame.partition_by(self.grid, maintain_order=True) if self.grid else [self.frame]
+        rows = []
+        for frame in groups:
+            own = Result(frame)
+            for policy in own.policies:
+                if policy != baseline:
+                    found = own.compare(policy, baseline, measure=measure, confidence=confidence, round=round)
+                    named = {name: frame[name][0] for name in self.grid}
+                    rows.append({**named, "policy": policy, "baseline": baseline, **found.numbers()})
+        if not rows:
+            raise InvalidParameter("baseline", "must have another policy beside it", baseline)
+        return pl.DataFrame(rows).with_columns(pl.Series("p_holm", holm([row["p"] for row in rows])))
+
+    def to_pandas(self) -> Any:
+        """Return the frame as pandas has it; needs pandas, which is not installed with Holdfast."""
+        try:
+            import pandas  # type: ignore[import-untyped]  # it has no types
+        except ImportError:
+            raise MissingExtra("to_pandas needs pandas: pip install pandas") from None
+        return pandas.DataFrame(self.frame.to_dict(as_series=False))
 
     def _recorded(self, round: object) -> int:
         """Return a recorded round: the last, or the one given."""
@@ -453,6 +603,7 @@ class Result:
         *,
         measures: Sequence[str] | str = ("pseudo_regret", "switches", "regret_with_switching"),
         scale: str = "auto",
+        x_scale: str = "linear",
         band: str = "sd",
         size: str | tuple[float, float] = "screen",
         axes: Any = None,
@@ -472,11 +623,15 @@ class Result:
             Columns of the result, one panel each.
         scale
             ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half of the lines.
+        x_scale
+            Of the rounds: ``"linear"`` or ``"log"``. Both scales ``"log"`` make a figure in which powers of T are
+            straight lines; simulate it with ``checkpoints="log"``.
         band
             ``"sd"``: one standard deviation around the mean; ``"mean"``: the 95 % confidence interval of the mean;
             ``"quantiles"``: the median, and from the 10 % to the 90 % quantile; ``"none"``.
         size
             ``"screen"``; ``"column"``, 3.25 inches wide, for one column of a paper; ``"page"``, 6.75 inches, for both;
+            of venues ``"icml"``, ``"icml-wide"``, ``"neurips"``, ``"iclr"``, ``"aistats"``, ``"jmlr"``;
             or width and height in inches, such as ``(3.5, 2.5)``.
         axes
             Matplotlib axes to draw on, one for each measure.
@@ -485,7 +640,9 @@ class Result:
         """
         from holdfast.report.plots import plot_result  # the one import that points up: pyproject.toml says why
 
-        return plot_result(self, path, measures=measures, scale=scale, band=band, size=size, axes=axes, title=title)
+        return plot_result(
+            self, path, measures=measures, scale=scale, x_scale=x_scale, band=band, size=size, axes=axes, title=title
+        )
 
     def write(self, path: str | Path) -> Path:
         """Write the table as the suffix says: ``.parquet``, ``.csv``, or ``.arrow`` (also ``.ipc`` and ``.feather``).
@@ -497,7 +654,10 @@ class Result:
 
     @classmethod
     def read(cls, path: str | Path) -> Result:
-        """Read a file that `write` wrote; refuse a damaged one."""
+        """Read a file that `write` wrote, or all parquet files of a folder as one result; refuse a damaged one."""
+        files = sorted(Path(path).glob("*.parquet")) if isinstance(path, (str, Path)) and Path(path).is_dir() else ()
+        if files:
+            return cls.concat([cls(*read_result(file)) for file in files])
         return cls(*read_result(path))
 
     @classmethod

@@ -297,7 +297,7 @@ class Attack:
         """Back up while workers go on."""
         begin = time.monotonic()
         if self.url.startswith("sqlite"):
-            made = backup(self.url, self.folder / "copy.db")
+            made = backup(self.url, self.folder / "copy.db", overwrite=True)
         else:
             made = self.folder / "copy.dump"
             self._server("pg_dump", "--format=custom", f"--file={made}")
@@ -310,7 +310,9 @@ class Attack:
         made, copied = self.copy
         begin = time.monotonic()
         if self.url.startswith("sqlite"):
-            restore(made, self.url)
+            kept = restore(made, self.url)
+            if kept is not None:
+                kept.unlink()
         else:
             self._server("pg_restore", "--clean", "--if-exists", "--single-transaction", str(made))
         self.restores.append(Lost(copied, (begin, time.monotonic())))

@@ -70,7 +70,8 @@ class Model:
         self.paused: dict[int, float] = {}
         self.pin: tuple[int, float] = (0, -math.inf)
         self.asked = 0
-        self.clock = self.seen = -math.inf
+        self.clock = self.seen = self.was = -math.inf
+        self.leap = 0.0
         self.known: dict[int, list[float]] = {}
         """Losses that counted in settled blocks, by arm."""
 
@@ -101,9 +102,21 @@ class Model:
 
     def at(self, now: float) -> None:
         """Time goes on: settle what is due, those due first first. It is kept by what settles a block, and by asks."""
-        self.seen = max(self.clock, now)
+        if 600.0 < self.clock - self.was < math.inf:
+            self.leap = self.clock - self.was
+        if self.leap and self.clock - now > self.leap / 2:
+            self._take_back(max(now, self.clock - self.leap))
+        self.was, self.seen = self.clock, max(self.clock, now)
         if not self.auto:  # then it is looked at by asks
             self._settle_due()
+
+    def _take_back(self, clock: float) -> None:
+        """Somebody's clock had run ahead."""
+        self.clock, self.leap = clock, 0.0
+        for block in self.blocks:
+            block.last = min(block.last, clock)
+            if not block.settled and block.due is not None and block.whole > clock:
+                self._set_due(block)
 
     def expire(self, now: float) -> None:
         """Settle what is due, and keep the time in any case."""

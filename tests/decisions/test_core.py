@@ -66,7 +66,7 @@ class Lists:
         """Several calls in one transaction."""
         view = View(self.setup, self.head, self, lambda: self.state, dict(self.rows), dict(self.told))
         answers = [rule(view) for rule in rules]
-        self.head, self.setup = view.head, view.setup
+        self.head, self.setup = view.written(), view.setup
         self.rows |= view.events.begun | view.events.changed
         self.told |= {(loss.block, loss.round): loss for loss in view.events.losses}
         self.asks += view.events.asks
@@ -112,7 +112,7 @@ STEPS = st.lists(
         ),
         st.tuples(st.just("wait"), st.sampled_from([1.0, 11.0, 61.0, -5.0])),
         st.tuples(st.sampled_from(["talk", "talk", "end"]), st.integers(0, 2)),
-        st.tuples(st.just("wait"), st.just(4000.0)),
+        st.tuples(st.just("wait"), st.sampled_from([4000.0, -3000.0])),
         st.tuples(st.sampled_from(["pause", "resume", "pin", "unpin"]), st.integers(0, 2)),
     ),
     max_size=40,
@@ -131,6 +131,7 @@ STEPS = st.lists(
 )
 def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missing, steps):
     rounds = None if seconds is not None or policy.waits_for_losses else rounds
+    forever = forever and seconds is None and rounds is None
     lists = Lists(policy, Settings(seconds=seconds, rounds=rounds, forever=forever, missing=missing), seed)
     auto = seconds is None and rounds is None and not forever
     model = Model(policy, seed, seconds, rounds, missing, auto=auto)
@@ -148,9 +149,10 @@ def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missin
             [ended] = lists.call(made(End(f"k{what}"), now))
             assert ended == model.end(f"k{what}", now)
         elif kind in ("pause", "resume", "pin", "unpin"):
-            arm, until = what % policy.n_arms, math.inf if what else now + 10.0
+            arm = what % policy.n_arms
             request = SetAvailability(kind, arm, None if what else timedelta(seconds=10.0))
             model.expire(now)
+            until = math.inf if what else model.clock + 10.0
             paused = {one for one, end in model.paused.items() if end > model.clock}
             [refusal] = lists.call(made(request, now))
             if kind == "pause" and len(paused | {arm}) == policy.n_arms:

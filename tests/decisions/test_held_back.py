@@ -159,10 +159,8 @@ def test_what_cannot_be_held_back(policy, options, says):
         hf.open("memory:", "x", policy, **options)
 
 
-def test_a_rule_that_is_not_given_or_not_there_is_refused_and_one_that_is_not_needed_ignored():
+def test_a_rule_that_is_not_there_is_refused_and_one_that_is_not_needed_ignored():
     router = hf.open("memory:", "x", SWITCH, holdback=0.1)
-    with pytest.raises(hf.InvalidParameter, match="rule must be given, since there is a holdback"):
-        router.ask()
     with pytest.raises(hf.InvalidParameter, match="rule must be an arm of the game, 'a', 'b', 'c'; got 'd'"):
         router.ask(rule="d")
     assert router.rounds == 0
@@ -170,7 +168,7 @@ def test_a_rule_that_is_not_given_or_not_there_is_refused_and_one_that_is_not_ne
     assert router.ask(rule="d").block == 1
     assert [change["detail"] for change in router.history.changes] == [{"holdback": [0.1, 0.0]}]
     with pytest.raises(hf.OtherSettings, match="holdback"):
-        hf.open(router.store, "x", SWITCH, holdback=0.2)
+        hf.open(router.store, "x", SWITCH, holdback=0.2, settings="same")
 
 
 # ---- the comparison
@@ -207,18 +205,18 @@ def test_it_says_what_is_saved_and_since_when(keys):
 
 
 def naive_difference(router, price):
-    """Σ D_t/Σ w_t as docs/production.md has it, block by block, for a rule that never changes."""
+    """Σ D_t/Σ w_t as docs/production.md has it, for a rule that never changes; `price` is the first λ."""
     total = weight = 0.0
     means = {True: [0.5 * (1 + price), 1.0], False: [0.5 * (1 + price), 1.0]}
     last = None
     for block in router.history.blocks():
         if block.settled_at is None:
             break
-        held, size = block.forced == 2, json.loads(block.data)["rounds"]
+        held, size, price, share = block.forced == 2, json.loads(block.data)["rounds"], block.price, block.share
         cost = block.total / block.rounds + (0.0 if held or last in (None, block.arm) else price / size)
         last = last if held else block.arm
         policy, rule = (means[who][0] / means[who][1] for who in (False, True))
-        total += size * (policy - rule + ((rule - cost) / 0.3 if held else (cost - policy) / 0.7))
+        total += size * (policy - rule + ((rule - cost) / share if held else (cost - policy) / (1 - share)))
         weight += size
         means[held][0] += size * cost
         means[held][1] += size
@@ -236,7 +234,41 @@ def test_blocks_count_by_their_rounds_and_by_the_policys_own_switches(price):
     assert found.difference == pytest.approx(naive_difference(router, price), rel=1e-9)
 
 
-def test_it_begins_again_with_other_costs_and_counts_open_blocks_by_what_they_can_cost(place):
+def test_another_cost_and_another_share_leave_what_was_compared():
+    """Each unit counts with the λ and the share that it began with: all are kept, where it began again with one."""
+    router = hf.open("memory:", "x", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=0.4), seed=1, holdback=0.3)
+    rng = np.random.default_rng(SEED)
+    for cost, share in ((0.4, 0.3), (3.0, 0.3), (3.0, 0.5), (0.1, 0.2)):
+        router.change(switching_cost=cost, holdback=share)
+        play(router, rng, 150)
+        play(router, rng, router.hold)
+    found = router.history.compare()
+    assert found.units == router.history.totals.blocks
+    assert found.difference == pytest.approx(naive_difference(router, 0.4), rel=1e-9)
+    router.change(holdback=1.0)
+    assert router.history.compare() == found  # all is the rule's from here on, and what is known stays
+
+
+def test_units_that_begin_without_a_rule_are_left_out_and_counted(place):
+    """A holdback given to a running game stops no caller that does not know of it."""
+    router = place.open(policy=SWITCH, seed=1)
+    router.tell([(d.id, 0.5) for d in router.ask(4)])
+    router.change(holdback=0.5)
+    for t in range(60):
+        decision = router.ask(**({"rule": "a"} if t % 2 else {}))
+        router.tell(decision.id, 0.25)
+        router.end(f"{t}")
+        router.ask(key=f"{t}", **({"rule": "a"} if t % 3 else {}))
+    blocks = [block for block in router.history.blocks() if block.share]
+    found = router.history.compare()
+    without = [block for block in blocks if block.share < 0]
+    assert found.without_rule == len(without) > 10
+    assert not any(block.forced for block in without)
+    assert found.units <= len(blocks) - len(without)
+    assert f", {len(without):,} without a rule left out" in found.words()
+
+
+def test_it_begins_again_with_another_scale_and_counts_open_blocks_by_what_they_can_cost(place):
     router = place.open(policy=SWITCH, seed=1, holdback=0.5)
     router.tell([(d.id, 0.5) for d in router.ask(40, rule="a")])
     before = router.history.compare().units
@@ -244,7 +276,7 @@ def test_it_begins_again_with_other_costs_and_counts_open_blocks_by_what_they_ca
     assert len(blocks) - 1 <= before <= len(blocks)  # the last one may be open
     router.change(patience=50)
     assert router.history.compare().units == before
-    router.change(switching_cost=0.5)
+    router.change(scale=hf.Scale(latency=(0.0, 1.0)))
     assert router.history.compare().units == 0
     decisions = router.ask(200, rule="a")
     open_one = decisions[180].block
@@ -254,9 +286,10 @@ def test_it_begins_again_with_other_costs_and_counts_open_blocks_by_what_they_ca
     found = router.history.compare()
     assert found.units > 20
     assert found.open == 1
-    router.change(holdback=1.0)
+    shadow = place.open("shadow", SWITCH, seed=1, shadow=True)
+    shadow.ask(rule="a")
     with pytest.raises(hf.InvalidParameter, match="holdback must be between 0 and 1 to compare"):
-        router.history.compare()
+        shadow.history.compare()
 
 
 @pytest.mark.slow
@@ -341,8 +374,7 @@ def test_operators_have_a_shell_for_it(folder):
     run("change", url, "chat", "--holdback", "1")
     assert json.loads(run("ask", url, "chat", "--rule", "b", "--json"))["arm"] == "b"
     assert "a shadow, nothing is learnt" in run("show", url, "chat")
-    with pytest.raises(hf.InvalidParameter, match="rule must be given"):
-        run("ask", url, "chat")
+    run("ask", url, "chat")
 
 
 def test_a_request_of_which_a_part_is_forgotten_is_refused(place):

@@ -177,11 +177,11 @@ class Machine(RuleBasedStateMachine):
     )
     def operate(self, handle, kind, arm, seconds):
         model, router, arm = self.model, self.handles[handle], arm % self.policy.n_arms
-        until = math.inf if seconds is None else self.place.clock.now + seconds
         given = (
             {} if kind in ("resume", "unpin") else {"until": None if seconds is None else timedelta(seconds=seconds)}
         )
         model.expire(self.place.clock.now)
+        until = math.inf if seconds is None else model.clock + seconds
         paused = {one for one, end in model.paused.items() if end > model.clock}
         if kind == "pause" and len(paused | {arm}) == self.policy.n_arms:
             with pytest.raises(hf.InvalidParameter, match="must leave an arm to play"):

@@ -30,7 +30,9 @@ def test_they_share_one_store(folder):
 def test_what_is_refused_says_which_game(place):
     place.open("search", SWITCH)
     with pytest.raises(hf.OtherSettings, match="'search' exists with different settings"):
-        hf.open_many(place.store(), {"search": hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=9.0)})
+        hf.open_many(
+            place.store(), {"search": hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=9.0)}, settings="same"
+        )
     with pytest.raises(hf.UnknownGame, match="serch"):
         hf.open_many(place.store(), {"serch": None})
     with pytest.raises(hf.InvalidParameter, match="seed must be given with each game"):

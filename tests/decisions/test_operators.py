@@ -242,3 +242,51 @@ def test_a_fallback_answers_where_no_arm_is_available(place):
     with pytest.raises(hf.UnknownDecision, match=r"there was no decision, and ask\(\) answered with its fallback"):
         router.tell(decisions[0].id, 0.5)
     assert router.rounds == 0
+
+
+def test_a_pause_counts_from_the_games_clock(place):
+    """Where that is ahead of the caller's, by less than would be doubted."""
+    place.open(policy=SWITCH, seed=1)
+    ahead, router = place.open(clock=lambda: place.clock.now + 500.0), place.open()
+    ahead.ask()
+    router.pause("a", until=timedelta(seconds=60))
+    router.pin("b", until=timedelta(seconds=30))
+    assert (list(router.paused), router.pinned) == (["a"], "b")
+    assert set(arms_of(router.ask(9))) == {"b"}
+    soon = datetime.fromtimestamp(place.clock.now + 400, UTC)
+    with pytest.raises(hf.InvalidParameter, match="until must be a time to come"):
+        router.pause("c", until=soon)  # over already, by the game's clock
+
+
+@pytest.mark.parametrize("ahead_by", [3600.0, 70 * 365 * 86400.0])
+def test_a_clock_that_runs_ahead_of_the_others_does_not_move_the_games(place, caplog, ahead_by):
+    router = place.open(policy=SWITCH, seed=1, patience=timedelta(minutes=5))
+    fast = place.open(clock=lambda: place.clock.now + ahead_by)
+    waiting = router.ask(2)
+    fast.ask()
+    talk = fast.ask(key="x")
+    router.pause("a", until=timedelta(minutes=10))
+    router.tell(waiting[0].id, 0.5)
+    for handle in (router, fast, router, fast):
+        place.clock.now += 1.0
+        decision = handle.ask()
+        assert decision.arm != "a"
+        assert place.clock.now - 1.0 <= decision.asked <= place.clock.now
+    assert f"is {ahead_by:.0f} s ahead of the others'" in caplog.text.replace(f"{ahead_by + 1:.0f}", f"{ahead_by:.0f}")
+    assert [change["kind"] for change in router.history.changes] == ["clock", "pause"]
+    assert router.tell(talk.id, 0.5).new
+    place.clock.now += 300.0
+    router.settle()
+    assert router.history.totals.out <= 1  # nothing waits for another century
+    place.clock.now += 301.0
+    assert "a" not in router.paused
+
+
+def test_an_idle_night_is_no_clock_that_runs_ahead(place):
+    one, two = place.open(policy=SWITCH, seed=1), place.open()
+    one.ask()
+    place.clock.now += 8 * 3600.0
+    for handle in (one, two, one):
+        assert handle.ask().asked == place.clock.now
+        place.clock.now += 1.0
+    assert one.history.changes == []

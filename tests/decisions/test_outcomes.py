@@ -100,7 +100,7 @@ def test_a_scale_is_kept_with_the_game_and_another_one_is_refused(place):
     other = hf.Scale(latency=(0.2, 9.0, 3), price=(0, 0.02, 1), error=0.9)
     message = r"scale is 'Scale\(latency=\(0\.2, 8, .*given 'Scale\(latency=\(0\.2, 9.*router\.change\(scale="
     with pytest.raises(hf.OtherSettings, match=message):
-        place.open(scale=other)
+        place.open(scale=other, settings="same")
 
 
 def test_a_scale_that_was_changed_counts_for_all_processes_at_once(place):

@@ -115,7 +115,7 @@ def test_every_call_and_refusal(form, guarded, heard, tmp_path):
     refused(heard, hf.UnknownDecision, lambda: router.tell(id[:-1] + "x", 0.5))
     refused(heard, hf.errors.SomeRefused, lambda: router.tell({id: 7.0, "x": 0.5}))
     refused(heard, hf.UnknownGame, lambda: hf.open(url, "nobody"))
-    refused(heard, hf.OtherSettings, lambda: hf.open(url, "game", SWITCH))
+    refused(heard, hf.OtherSettings, lambda: hf.open(url, "game", SWITCH, settings="same"))
     refused(heard, TypeError, lambda: pickle.dumps(router))
     refused(heard, hf.InvalidParameter, lambda: backup(url, tmp_path / "copy"))
     refused(heard, hf.InvalidParameter, lambda: restore(tmp_path / "log.csv", url))

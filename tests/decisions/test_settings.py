@@ -1,7 +1,9 @@
 """Settings that a game continues with: some refused, costs changed, arms that come and go."""
 
+import logging
 import random
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -34,7 +36,7 @@ def test_other_settings_are_refused_with_the_difference(place, other, message):
     router = place.open(policy=SWITCH, seed=1)
     play(router, 10)
     with pytest.raises(hf.OtherSettings, match=message):
-        place.open(policy=other)
+        place.open(policy=other, settings="same")
     assert router.rounds == 10
     assert place.open(policy=SWITCH).rounds == 10
     assert place.open(policy=switch(arms="cba")).policy == SWITCH  # names tell arms apart
@@ -190,6 +192,43 @@ def test_schedules_that_are_functions_are_given_at_every_opening(place):
     assert play(again, 20, 400) == play(place.open("again", policy), 20, 400)
     with pytest.raises(hf.BadSavedState, match="functions for block_lengths and learning_rates"):
         place.open()
+
+
+def test_by_default_the_settings_in_the_store_count(place, caplog):
+    """A setting was changed live: workers whose code has the old one go on, and their log says so."""
+    live = place.open(policy=SWITCH, seed=1, missing=1.0)
+    live.change(switching_cost=0.5, add_arms=["d"], patience=7)
+    with caplog.at_level(logging.WARNING, logger="holdfast"):
+        worker = place.open(policy=SWITCH, missing=1.0, patience="auto")
+    assert (worker.policy, worker.ask().block) == (live.policy, 1)
+    assert "the settings in the store count" in caplog.text
+    assert "switching_cost is 0.5, given 1.5" in caplog.text
+    assert len(live.history.changes) == 1
+    with pytest.raises(hf.InvalidParameter, match="settings must be"):
+        place.open(policy=SWITCH, settings="mine")
+
+
+def test_the_settings_of_the_code_are_applied_as_a_change(place):
+    live = place.open(policy=SWITCH, seed=1)
+    live.change(switching_cost=0.5, add_arms=["d"], patience=7)
+    for _ in range(2):  # the second worker finds nothing to change
+        worker = place.open(policy=SWITCH, patience="auto", settings="code")
+        assert worker.policy == SWITCH
+    changes = live.history.changes
+    assert (len(changes), changes[1]["reason"]) == (2, "the settings of the code that opened it")
+    assert place.open(policy=SWITCH, patience="auto", settings="same").rounds == 0
+    other = hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5, estimator="reduced-variance")
+    with pytest.raises(hf.OtherSettings, match="estimator"):  # which nobody can change
+        place.open(policy=other, settings="code")
+    assert len(live.history.changes) == 2
+
+
+@pytest.mark.parametrize("policy", [hf.Exp3(3), hf.TsallisSwitch(3, switching_cost=1.5), replace(SWITCH, units=(0, 2))])
+def test_another_game_is_refused_whosever_settings_count(place, policy):
+    place.open(policy=SWITCH, seed=1)
+    for whose in ("store", "code", "same"):
+        with pytest.raises(hf.OtherSettings):
+            place.open(policy=policy, settings=whose)
 
 
 @pytest.mark.parametrize("change", [{"change_switching_cost": 0.5}, {"add_arms": ["d"]}, {"retire_arms": ["a"]}])

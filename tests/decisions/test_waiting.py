@@ -217,9 +217,9 @@ def test_a_patience_changed_counts_from_now(place):
     place.clock.now += 3600
     assert place.open().settle() == 1
     with pytest.raises(hf.OtherSettings, match="patience is '1:00:00', given '2:00:00'"):
-        place.open(patience=2 * HOUR)
+        place.open(patience=2 * HOUR, settings="same")
     with pytest.raises(hf.OtherSettings, match=r"missing is 'drop', given 'mean'.*router.change\(missing"):
-        place.open(missing="mean")
+        place.open(missing="mean", settings="same")
     assert place.open(patience=HOUR, missing="drop", remember=7).rounds == 3
 
 

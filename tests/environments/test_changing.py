@@ -240,6 +240,9 @@ def test_what_cannot_be_played_is_refused() -> None:
         hf.HoldfastError, match=r"^Seasons draws its path anew in each game, so it has no expected: path"
     ):
         hf.Seasons(2).expected(0, 1)
+    for refused in ("excess(1)", "reference", "draw(0, 0, 1, None)"):
+        with pytest.raises(hf.HoldfastError, match=r"^Seasons draws its path anew"):
+            eval(f"hf.Seasons(2).{refused}", {"hf": hf})
     with pytest.raises(hf.InvalidParameter, match=r"^high must be a finite number of at least 0.5"):
         hf.RandomChanges(2, low=0.5, high=0.4)
     with pytest.raises(hf.InvalidParameter, match=r"^every must be"):

@@ -1,6 +1,7 @@
 """`holdfast reproduce --with adaptive`: a further curve where the paper compares policies, and nothing else changed."""
 
 import json
+import sys
 
 import polars as pl
 import pytest
@@ -9,7 +10,8 @@ from typer.testing import CliRunner
 import holdfast as hf
 from holdfast.cli import app
 from holdfast.lab.paper.plan import FIGURES, POLICIES, PaperSettings, guarantees
-from holdfast.lab.paper.reproduce import reproduce
+from holdfast.lab.paper.reproduce import load, reproduce
+from holdfast.simulation import contract
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +66,7 @@ def test_figures_with_and_without_are_not_mixed(runs):
 
 
 def test_an_unknown_policy_is_refused(tmp_path):
-    with pytest.raises(hf.InvalidParameter, match="must be one of 'adaptive'; got 'adaptve'; did you mean 'adaptive'"):
+    with pytest.raises(hf.InvalidParameter, match=r"must be one of .*; got 'adaptve'; did you mean 'adaptive'"):
         reproduce(out=tmp_path / "run", further=["adaptve"])
     said = CliRunner().invoke(app, ["reproduce", "--with", "exp3", "--out", str(tmp_path / "run")])
     assert said.exit_code != 0
@@ -75,3 +77,34 @@ def test_what_is_proved_of_it_is_listed_where_it_applies():
     (cell,) = FIGURES["stochastic-hard"].rows[0].cells(PaperSettings(further=("adaptive",)))
     (own,) = [g for g in guarantees(cell) if g.series == "adaptive"]
     assert own.value(horizon=1000) == hf.bounds.adaptive(n_arms=8, switching_cost=1.0, horizon=1000)
+
+
+OWN = """
+from dataclasses import dataclass
+import holdfast as hf
+
+@dataclass(frozen=True)
+class {name}(hf.TsallisSwitch):
+    "A policy of one's own."
+"""
+
+
+def test_policies_of_ones_own_are_checked_drawn_and_judged_beside_the_papers(tmp_path, monkeypatch):
+    """Any number, with parameters; their folder is read again where their module is imported, and not elsewhere."""
+    (tmp_path / "mine.py").write_text(OWN.format(name="Mine"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    seen = []
+    monkeypatch.setattr(contract, "check", lambda thing: seen.append(type(thing).__name__))
+    asked = ["mine:Mine", "mine:Mine:estimator=reduced-variance", "tracking"]
+    made = reproduce(["stochastic-hard"], out=tmp_path / "run", **SMALL, further=asked)
+    assert seen == ["Mine"]
+    assert made.findings["stochastic-hard"].policies == [*POLICIES, *asked]
+    page = made.report.read_text(encoding="utf-8")
+    assert "mine:Mine:estimator=reduced-variance" in page
+    assert load(tmp_path / "run")["stochastic-hard"].policies == [*POLICIES, *asked]
+    monkeypatch.delitem(sys.modules, "mine")
+    with pytest.raises(hf.BadSavedState, match="has results of mine:Mine, a policy of your own: import mine first"):
+        load(tmp_path / "run")
+    with pytest.raises(hf.InvalidParameter, match="must not be one of the paper's six, which play anyway; got 'exp3'"):
+        PaperSettings(further=("exp3",))

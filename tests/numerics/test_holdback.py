@@ -222,6 +222,28 @@ def test_the_average_gain_over_all_assignments_is_the_difference():
     assert total == pytest.approx(sizes @ (by_policy - by_rule), rel=1e-12)
 
 
+def test_each_unit_may_have_its_own_share_and_range():
+    """The same enumeration, with units of which each has another π and another highest cost."""
+    rng = np.random.default_rng(4)
+    highest, shares = rng.uniform(1.0, 4.0, 6), rng.uniform(0.1, 0.6, 6)
+    by_rule, by_policy, sizes = (
+        highest * rng.random(6),
+        highest * rng.random(6),
+        np.array([1.0, 2.0, 2.0, 5.0, 3.0, 9.0]),
+    )
+    total = 0.0
+    for code in range(64):
+        rule = np.array([bool(code >> t & 1) for t in range(6)])
+        cost = np.where(rule, by_rule, by_policy)
+        found = holdback.compare(cost, rule, shares, weights=sizes, bounds=(0.0, highest))
+        total += np.where(rule, shares, 1 - shares).prod() * found.difference * sizes.sum()
+    assert total == pytest.approx(sizes @ (by_policy - by_rule), rel=1e-12)
+    wide = [holdback.compare(cost, rule, 0.3, bounds=(0.0, np.full(6, high))).high for high in (4.0, 8.0)]
+    assert wide[1] > wide[0]
+    with pytest.raises(hf.InvalidParameter, match="costs must be from 0 to"):
+        holdback.compare(cost, rule, shares, bounds=(0.0, cost - 0.01 * (np.arange(6) == 3)))
+
+
 def test_one_step_of_the_process_is_a_supermartingale():
     """E exp(λ(D − E D) − ψ(λ)(D − m₁ + m₀)²) ≤ 1 for costs at the ends and in between and every λ of the mixture."""
     scale = 1 / PI

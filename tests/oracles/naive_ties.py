@@ -28,9 +28,15 @@ class Ties:
         self.sums = np.vstack([np.zeros(K), np.cumsum(self.losses, axis=0)])
         self.off = dict.fromkeys(range(K), 0.0)
         self.start(K)
-        draw, last = np.random.default_rng(self.seed), min(self.mean, key=lambda i: (i in self.dropped, self.mean[i]))
+        self.begun, draw = len(self.arms), np.random.default_rng(self.seed)
+        self.active = [i for i in range(K) if i not in self.dropped]
+        least = max(self.switching_cost, self.g) ** (1 / 3) * len(self.active) ** (-2 / 3) * T ** (2 / 3)
+        self.W, self.looks = 2 ** int(np.ceil(np.log2(least))), 0
         while not self.failed and len(self.arms) + self.w <= T:
-            last = self.window(int(draw.integers(K)), draw, last)
+            self.s = len(self.arms) - self.begun  # of the last window, once the game is over
+            if self.s % self.W == 0:
+                self.current = int(draw.choice(self.active))
+            self.window(draw, K)
 
     def r(self, n):
         return np.sqrt(self.g / (2 * n))
@@ -55,27 +61,33 @@ class Ties:
             i: next(2**j for j in range(99) if self.r(2**j) <= D / 6) for i, D in self.dropped.items() if D > 0
         }
 
-    def window(self, arm, draw, last):
-        """Play a window with the arm drawn, count how far each arm is off in it, test, and return the active arm."""
-        begun, w = len(self.arms), self.w
+    def window(self, draw, K):
+        """Play a window, count how far each arm is off in it, and test."""
+        begun, w, current = len(self.arms), self.w, self.current
         for i in self.off:
             n = self.look.get(i, w)
             slots = np.diff(self.sums[begun : begun + w + 1 : n, i]) / n
             low = self.mean[i] - (self.dropped[i] / 2 if i in self.dropped else 3 * self.r(w))
             self.off[i] += float((slots < low).mean())
-        if arm not in self.dropped:
-            self.failed = abs(self.play(arm, w) - self.mean[arm]) > 3 * self.r(w)
-            return arm
+        u, arm = draw.random(), -1
+        for i, D in self.dropped.items():
+            chance = 2 * w / (4 * K * w + D * self.s)
+            if 0 <= u < chance:
+                arm = i
+            u -= chance
+        if arm < 0:
+            self.failed = abs(self.play(current, w) - self.mean[current]) > 3 * self.r(w)
+            return
         n = self.look[arm]
         before = n * int(draw.integers(w // n))
         seen, rest = [], [before, w - n - before]
-        for rounds, who in ((rest[0], last), (n, arm), (rest[1], last)):
+        for rounds, who in ((rest[0], current), (n, arm), (rest[1], current)):
             seen.append(self.play(who, rounds) if rounds else 0.0)
+        self.looks += 1
         self.failed = abs(seen[1] - self.mean[arm]) > self.dropped[arm] / 2
         if w > n:
             mean = (seen[0] * rest[0] + seen[2] * rest[1]) / (w - n)
-            self.failed = self.failed or abs(mean - self.mean[last]) > 3 * self.r(w)
-        return last
+            self.failed = self.failed or abs(mean - self.mean[current]) > 3 * self.r(w)
 
     @property
     def switches(self):

@@ -63,7 +63,7 @@ def test_refusals_by_kind(url, asked):
     assert message.startswith("LOSS of one round must be from -1 to 1")
     code, _, content = refused("store", "show", url, "job")
     assert (code, content["error"], content["known"]) == (3, "UnknownGame", ["jobs"])
-    changed = ("store", "ask", url, "jobs", *BEGIN[:3], "east,north", "--switching-cost", "0.5")
+    changed = ("store", "ask", url, "jobs", *BEGIN[:3], "east,north", "--switching-cost", "0.5", "--settings", "same")
     code, message, content = refused(*changed)
     assert (code, content["error"]) == (4, "OtherSettings")
     assert "holdfast store change URL NAME --switching-cost 0.5 --add north --retire west" in message.replace(

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 import holdfast as hf
 from holdfast.report.plots import chart_of
@@ -91,3 +92,50 @@ def test_nothing_to_draw_and_too_much(result):
     many = Result(pl.concat([result.frame.select(pl.lit(i).alias("seed"), pl.all()) for i in range(41)]))
     with pytest.raises(hf.InvalidParameter, match="must not have more than 40 combinations in its grid"):
         many.plot()
+
+
+def test_both_axes_may_be_logarithmic_and_powers_are_straight_lines():
+    rounds = [10, 100, 1000]
+    frame = pl.concat(
+        [
+            hf.simulate(
+                hf.HoldForever(2), hf.Bernoulli([0.2, 0.5]), horizon=1000, switching_cost=1, checkpoints=rounds
+            ).frame.with_columns(pl.lit(name).alias("policy"), (pl.col("round") ** power * 1.0).alias("pseudo_regret"))
+            for name, power in (("half", 0.5), ("two thirds", 2 / 3))
+        ]
+    )
+    figure = hf.Result(frame).plot(
+        measures="pseudo_regret", scale="log", x_scale="log", size="neurips", title="A long title " * 8
+    )
+    (axes,) = figure.axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    for line, power in zip(axes.lines, (0.5, 2 / 3), strict=True):
+        assert np.diff(np.log(line.get_ydata())) / np.diff(np.log(line.get_xdata())) == pytest.approx(power)
+    assert figure.get_figwidth() == 5.5
+    figure.canvas.draw()
+    assert figure._suptitle.get_window_extent().width < figure.bbox.width
+    assert axes.get_xticklabels()[-2].get_text() in ("10³", "10⁴", "1,000")
+    with pytest.raises(hf.InvalidParameter, match="x_scale must be one of 'linear', 'log'; got 'auto'"):
+        hf.Result(frame).plot(x_scale="auto")
+
+
+def test_ones_own_axes_may_become_logarithmic_before_or_after():
+    result = hf.simulate(hf.Exp3(2), hf.Bernoulli([0.2, 0.5]), horizon=1000, switching_cost=1, checkpoints="log")
+    for before in (True, False):
+        axes = Figure().subplots()
+        if before:
+            axes.set_xscale("log")
+        result.plot(axes=axes, measures="switches")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        assert 0 < axes.get_xlim()[0] <= 1
+        assert 0 < axes.get_ylim()[0] <= 1
+        assert axes.get_xlim()[1] >= 1000
+
+
+def test_no_two_of_many_policies_look_alike():
+    from holdfast.report.charts import looks
+
+    names = ["tsallis-switch", "tsallis-inf", "exp3", "exp3-blocks", "base-arithmetic", "base-geometric", "adaptive"]
+    found = looks([*names, *(f"mine:{i}" for i in range(12))])
+    assert len(set(found.values())) == 19

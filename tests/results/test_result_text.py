@@ -1,9 +1,11 @@
 """Results in print: 80 columns of a terminal, Markdown, LaTeX."""
 
+import numpy as np
 import polars as pl
 import pytest
 
 import holdfast as hf
+from holdfast.numerics.statistics import interval, p_value
 from holdfast.results import MEASURES, SCHEMA, Result
 from holdfast.text import with_error
 
@@ -104,12 +106,12 @@ def test_a_table_for_a_paper():
     assert result.table(format="latex", measures=["pseudo_regret"]) == "\n".join(
         [
             r"\begin{tabular}{lr}",
-            r"\hline",
+            r"\toprule",
             r"policy & pseudo-regret \\",
-            r"\hline",
+            r"\midrule",
             r"a\_b|c & $2{,}000 \pm 1{,}000$ \\",
             r"exp3 & $15.00 \pm 5.00$ \\",
-            r"\hline",
+            r"\bottomrule",
             r"\end{tabular}",
         ]
     )
@@ -126,3 +128,63 @@ def test_tables_refuse_what_they_cannot_show():
     for wrong in ("total_cost", [], 3):
         with pytest.raises(hf.InvalidParameter, match=r"measures must be a list of some of 'pseudo_regret'"):
             result.table(measures=wrong)
+
+
+def test_a_p_value_is_the_confidence_at_which_zero_is_at_the_end_of_the_interval():
+    rng = np.random.default_rng(7)
+    for count in (2, 5, 40, 301, 2000):
+        sample = rng.normal(0.1, 1.0, count)
+        p = p_value(sample)
+        _, low, high = interval(sample, 1 - p)
+        assert min(abs(low), abs(high)) < 1e-5 * (high - low)
+    assert p_value([1.0, 1.0]) == 0.0
+    assert p_value([0.0, 0.0]) == 1.0
+
+
+def grid_result():
+    """Two policies in two cells of a grid, four replications."""
+    frames = []
+    for cost, gain in ((0.1, 0.0), (1.0, 5.0)):
+        part = made({"a": [10.0, 12.0, 14.0, 9.0], "b": [10.5 + gain, 11.0 + gain, 15.0 + gain, 9.5 + gain]}).frame
+        frames.append(part.select(pl.lit(cost).alias("switching_cost"), pl.all()))
+    return Result(pl.concat(frames))
+
+
+def test_policies_are_compared_over_a_grid_with_holms_correction():
+    result = grid_result()
+    found = result.compare_all("a", measure="pseudo_regret")
+    assert found["switching_cost"].to_list() == [0.1, 1.0]
+    assert found["difference"].to_list() == pytest.approx([0.25, 5.25])
+    one = Result(result.frame.filter(pl.col("switching_cost") == 1.0)).compare("b", "a", measure="pseudo_regret")
+    assert found.row(1, named=True)["p"] == one.p
+    assert found["p_holm"].to_list() == [max(found["p"][0], 2 * found["p"][1]), 2 * found["p"][1]]
+    with pytest.raises(hf.InvalidParameter, match="must have another policy beside it"):
+        made({"a": [1.0, 2.0]}).compare_all("a")
+    assert "(99.9% confidence" in str(made({"a": [1.0, 2.0], "b": [2.0, 4.0]}).compare("a", "b", confidence=0.999))
+
+
+def test_a_wide_table_has_a_column_for_each_policy_and_the_best_in_bold():
+    shown = grid_result().table("latex", measures=["pseudo_regret"], wide=True, best=True)
+    assert shown.splitlines()[2:6] == [
+        r"$\lambda$ & a & b \\",
+        r"\midrule",
+        r"0.1 & $\mathbf{11.25 \pm 1.11}$ & $11.50 \pm 1.21$ \\",
+        r"1 & $\mathbf{11.25 \pm 1.11}$ & $16.50 \pm 1.21$ \\",
+    ]
+    plain = grid_result().table(measures=["pseudo_regret"], best=True, spread="none").splitlines()
+    assert plain[0] == "| λ | policy | pseudo-regret |"
+    assert plain[2:4] == ["| 0.1 | a | **11.25** |", "| 0.1 | b | 11.50 |"]
+    assert "± 3.53" in grid_result().table(measures=["pseudo_regret"], spread="interval")
+
+
+def test_a_folder_is_read_as_one_result(tmp_path):
+    result = grid_result()
+    for i, cost in enumerate((0.1, 1.0)):
+        Result(result.frame.filter(pl.col("switching_cost") == cost)).write(tmp_path / f"cell-{i}.parquet")
+    assert Result.read(tmp_path).frame.equals(result.frame)
+
+
+def test_pandas_has_the_same_rows():
+    pytest.importorskip("pandas")
+    result = grid_result()
+    assert result.to_pandas().to_dict("list") == result.frame.to_dict(as_series=False)

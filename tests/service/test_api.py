@@ -27,9 +27,12 @@ def test_a_game_is_begun_once(web, game):
     again = web("PUT", game, GAME)
     assert again.status == 200
     assert again.json["arms"] == ["a", "b", "c"]
-    other = problem(web("PUT", game, {**GAME, "switching_cost": 2.0}), 409, hf.OtherSettings)
+    other = problem(web("PUT", game, {**GAME, "switching_cost": 2.0, "settings": "same"}), 409, hf.OtherSettings)
     assert other["differences"] == {"switching_cost": [1.5, 2.0]}
-    assert web("GET", game).json["policy"]["switching_cost"] == 1.5
+    for whose, cost in (("store", 1.5), ("code", 2.0)):
+        found = web("PUT", game, {**GAME, "switching_cost": 2.0, "settings": whose})
+        assert (found.status, found.json["policy"]["switching_cost"]) == (200, cost)
+    assert web("GET", f"{game}/changes").json["changes"][0]["reason"] == "the settings of the code that opened it"
 
 
 def test_settings_are_checked_in_the_words_of_the_library(web):

@@ -172,9 +172,9 @@ def adaptive_constrained(
     real_number("longest_step_up", J, least=0.5)
     real_number("switch_weight", constants.switch_weight, above=0, most=0.5)
     omega, root_K, sizes = 1 - a / 2, math.sqrt(K), inputs.gap_sizes(gaps, K - 1)
-    c_1, rho = 1.131 / omega + 0.56 + 1.667 / J, 1.363 / omega
+    c_1, c_2 = 1.131 / omega + 0.56 + 1.667 / J, 1.363 / omega
     if lam == 0:
-        D = (2 * c_1 + rho * (constants.f + nu)) / math.sqrt(nu)
+        D = (2 * c_1 + c_2 * (constants.f + nu)) / math.sqrt(nu)
         n_1 = math.ceil(4 / nu * ((1 + root_K) / omega) ** 2)
         c_0 = 4 * math.sqrt(K * (constants.growth(K) * n_1 + 1)) + constants.cap_budget * math.sqrt(K * n_1)
         return 2 * c_0 + D * D * (1 + math.log(T)) * sizes.inverse_sum
@@ -183,9 +183,9 @@ def adaptive_constrained(
     share = 16 * max(constants.floor_share, 1.0) / sizes.smallest
     t = max(R_1 * R_1 / nu, share * lam, lam * K * share**3)
     early = parts(K, (lam * K) ** (1 / 3) * t ** (2 / 3), lam, t, constants)
-    D_1 = 2 * c_1 + rho * (constants.f + nu + 1)
-    of_q = 4 * D_1 + 1 + 4 * rho * constants.switch_weight
-    D_2 = (2 * mu + 2) * D_1 + of_q * (1 + rho * rho) * K**0.25
+    D_1 = 2 * c_1 + c_2 * (constants.f + nu + 1)
+    of_q = 4 * D_1 + 1 + 4 * c_2 * constants.switch_weight
+    D_2 = (2 * mu + 2) * D_1 + of_q * (1 + c_2 * c_2) * K**0.25
     c_0 = sum(early) + (2 * constants.sigma + 2 * root_K) * early.last + (of_q + 3) * lam
     of_log = 5.5 * D_1**2 + 70 * D_2**4 * (lam / sizes.smallest) ** 2
     return 2 * c_0 + float(of_log) / nu * (1 + math.log(2 * T)) * sizes.inverse_sum

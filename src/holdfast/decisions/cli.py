@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -155,12 +156,15 @@ def ask(
     remember: Remember = None,
     scale: ScaleText = None,
     holdback: Holdback = None,
+    settings: Annotated[
+        str, typer.Option(metavar="WHOSE", help="Whose settings count where the game has others: store, code or same.")
+    ] = "store",
     as_json: AsJson = False,
     allow: Allow = None,
     **options: Any,
 ) -> None:
     """Ask which arm to play: prints the decision's id and arm."""
-    settings = {
+    of_policy = {
         "arms": names(arms) or None,
         "switching_cost": switching_cost,
         "units": _units("--units", units),
@@ -168,13 +172,14 @@ def ask(
     own = _options(patience, missing, remember, scale, holdback)
     begun = None
     if policy is not None:
-        begun = _policy(policy, settings)
+        begun = _policy(policy, of_policy)
     else:
-        for parameter, value in {**settings, **own}.items():
+        for parameter, value in {**of_policy, **own}.items():
             if value is not None:
                 rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
                 raise InvalidParameter(parameter, rule, value)
-    with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **own) as router:
+    url, more = _store(url, new=begun is not None), {**own, "settings": settings}
+    with open_game(url, name, begun, allow=allow or (), **more) as router:
         given = {option: _given(router, option, text) for option, text in options.items() if text is not None}
         decisions = router.ask(1 if n is None else n, **given)
     if as_json:
@@ -434,21 +439,32 @@ def settle(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -
 def backup(
     url: Url,
     target: Annotated[Path, typer.Argument(help="The file to write.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Copy a store to a file while it is in use."""
-    made = copies.backup(_store(url), target)
+    made = copies.backup(_store(url), target, overwrite=overwrite)
     print(json.dumps({"file": str(made)}) if as_json else f"The copy is {printable(made)}")
 
 
 def restore(
     source: Annotated[Path, typer.Argument(help="A file that backup wrote.")],
     url: Url,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Replace what a store holds by a copy; running workers notice."""
-    copies.restore(source, _store(url, new=True))
-    print(json.dumps({"url": parse_address(url).shown}) if as_json else "restored")
+    """Replace what a store holds by a copy, and keep it beside; running workers notice."""
+    address = parse_address(_store(url, new=True))
+    if not yes and address.kind == "sqlite" and Path(address.path).exists():
+        if not sys.stdin.isatty():
+            rule = f"must be given: {address.shown} holds games, which a copy is to replace"
+            raise InvalidParameter("yes", rule, None)
+        typer.confirm(f"Replace what {address.shown} holds? It is kept in a file beside it.", abort=True)
+    kept = copies.restore(source, url)
+    if as_json:
+        print(json.dumps({"url": address.shown, "kept": None if kept is None else str(kept)}))
+    else:
+        print("restored" if kept is None else f"restored; what was there is in {printable(kept)}")
 
 
 def _store(url: str, *, new: bool = False) -> str:

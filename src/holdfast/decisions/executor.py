@@ -14,12 +14,13 @@ made, unless it is being written.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from math import isfinite
+from math import inf, isfinite
 from secrets import token_hex
 from threading import Condition, RLock, Thread, get_ident
 from typing import Any, TypeVar
@@ -29,11 +30,13 @@ from holdfast.decisions.codec import setup_of, state_from, state_text
 from holdfast.decisions.models import MOST_TIME
 from holdfast.decisions.requests import Request
 from holdfast.decisions.rules import TRANSITIONS, View
-from holdfast.decisions.settings import Setup, State, new_request
+from holdfast.decisions.settings import FAR_AHEAD, Setup, State, new_request
 from holdfast.decisions.stores.forks import ROUTER, take_part_in_forks
 from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError
 from holdfast.policies.policy import Policy
+
+LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -93,7 +96,7 @@ class Executor:
         self._writer = 0
         self._queue: deque[Call] = deque()
         self._known: tuple[str, State] | None = None
-        self._revision = 0
+        self._revision, self._time, self._ahead = 0, -inf, 0.0
         self._for_thread, self._has_thread = Condition(), False
         take_part_in_forks(ROUTER, self)
 
@@ -286,13 +289,14 @@ class Executor:
 
             view = View(setup, head, transaction, load, transaction.told_blocks, transaction.told_losses)
             answers: list[Any] = []
+            self._look_at_clock(max(call.now for call in batch), head.clock)
             for call in batch:
-                view.now, view.name, view.again = call.now, call.name, call.again
+                view.now, view.name, view.again = call.now - self._ahead, call.name, call.again
                 found = None if call.done() else TRANSITIONS[type(call.request)](view, call.request)
                 if call.look is not None and found is not None and not isinstance(found, HoldfastError):
                     found = call.look(view, found)
                 answers.append(found)
-            after = view.head
+            after = view.written()
             if view.learnt is not None:
                 after = after._replace(state_version=token_hex(8))
             if after != head or view.events.losses or view.events.changed:
@@ -303,8 +307,17 @@ class Executor:
         self.setup = view.setup
         if self.committed is not None:
             self.committed(len(batch))
-        self._known = known if view.learnt is None else (after.state_version, view.learnt)
+        self._known, self._time = known if view.learnt is None else (after.state_version, view.learnt), after.clock
         return answers
+
+    def _look_at_clock(self, now: float, time: float) -> None:
+        """Notice that this process's clock runs far ahead of the others': they took back what it had said."""
+        if time < self._time - FAR_AHEAD and now > time + FAR_AHEAD:
+            self._ahead = now - time
+            said = "game %r: the clock of this process is %.0f s ahead of the others'; theirs counts"
+            LOG.warning(said, self.setup.game.name, self._ahead)
+        elif self._ahead and now - self._ahead < time - FAR_AHEAD:  # it was set right
+            self._ahead = 0.0
 
     def _current(self, transaction: Transaction, seen: int) -> Setup:
         """Return the current setup, which may have been changed. Refuse a game older than one already seen."""

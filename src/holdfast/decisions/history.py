@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -245,25 +245,29 @@ class History:
 
         ``print(router.history.compare().words())`` says ``saves 7 % (2 to 12), since 3 March``. A unit is a block, in
         which every round counts, or a conversation, of which the mean counts. It is about the rows that are there,
-        since `holdback`, the switching cost and the scale were changed last. A unit that is open counts with all that
-        its loss can be, so that a loss that never comes makes the interval a little wider and stops nothing.
+        since the scale was changed last; each unit counts with the switching cost and the share that it began with. A
+        unit that is open counts with all that its loss can be, so that a loss that never comes makes the interval a
+        little wider and stops nothing. Units without a rule are left out, and counted.
         """
         setup = self._executor.read(lambda _, setup: setup)
         share, (low, high) = setup.settings.holdback, setup.bounds
-        if not 0.0 < share < 1.0:
+        every = list(_units(self.blocks(), setup))
+        units = [unit for unit in every if 0.0 < unit.share < 1.0]
+        if not units and not 0.0 < share < 1.0:
             rule = "must be between 0 and 1 to compare: a part by the rule, a part by the policy"
             raise InvalidParameter("holdback", rule, share)
-        units = list(_units(self.blocks(), setup))
-        began, held, sizes, costs = zip(*units, strict=True) if units else ((), (), (), ())
+        began, held, sizes, costs, shares, prices = zip(*units, strict=True) if units else ((), (), (), (), share, 0.0)
         found = holdback.compare(
             costs,
             np.array(held, dtype=np.bool_),
-            share,
+            shares,
             weights=sizes,
-            bounds=(low, high + getattr(setup.policy, "switching_cost", 0.0)),
+            bounds=(low, high + np.asarray(prices)),
             confidence=confidence,
         )
-        return replace(found, since=datetime.fromtimestamp(began[0], UTC).date() if units else None)
+        without = sum(unit.share < 0.0 for unit in every)
+        since = datetime.fromtimestamp(began[0], UTC).date() if units else None
+        return replace(found, since=since, without_rule=without)
 
     def compact(self, keep: int) -> int:
         """Remove the rows of settled blocks except the last `keep`; totals stay. Return how many were removed."""
@@ -273,15 +277,29 @@ class History:
         return removed
 
 
-def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool, float, float]]:
-    """Return each compared unit: its start, whether the rule had it, its rounds, and the cost of one, if final.
+class Unit(NamedTuple):
+    """A block or a conversation as it is compared."""
+
+    began: float
+    held: bool
+    """Whether the rule had it."""
+    size: float
+    """Its rounds."""
+    cost: float
+    """Cost of one; NaN if that is not final."""
+    share: float
+    price: float
+
+
+def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[Unit]:
+    """Return each unit since the scale was changed, those without a rule too.
 
     A switch counts for the policy when its arm is not that of its block before, for the rule when it changes inside a
     block: never one between the two, which neither would pay alone.
     """
-    price, last = getattr(setup.policy, "switching_cost", 0.0), None
+    last = None
     for block in blocks:
-        if block.number <= setup.settings.held_since or block.forced == PINNED:
+        if block.number <= setup.settings.held_since or block.forced == PINNED or not block.share:
             continue
         missing = block.rounds - block.told if block.stand_in is not None else 0
         counted = block.told + missing
@@ -289,13 +307,14 @@ def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool,
         loss = total / counted if counted else 0.5 * sum(setup.bounds)
         loss = math.nan if block.settled_order is None else loss
         if block.key is not None:
-            yield block.began, block.forced == BY_RULE, 1.0, loss
+            yield Unit(block.began, block.forced == BY_RULE, 1.0, loss, block.share, block.price)
             continue
         by = [arm for arm, _ in players_of(block, block.rounds)]
         if block.forced != BY_RULE:
             by, last = [last, *by] if last is not None else by, by[-1] if by else last
         size = float(block_numbers(setup, block)["rounds"])  # fewer, where its arm was retired
-        yield block.began, block.forced == BY_RULE, size, loss + price * sum(a != b for a, b in pairwise(by)) / size
+        cost = loss + block.price * sum(a != b for a, b in pairwise(by)) / size
+        yield Unit(block.began, block.forced == BY_RULE, size, cost, block.share, block.price)
 
 
 def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFrame:

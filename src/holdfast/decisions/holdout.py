@@ -19,7 +19,8 @@ may look as often as one likes.
 **Weights.** Units may differ in size, as blocks of w_t rounds do, where w_t is known before the unit is assigned. Costs
 are then per round, m₁ and m₀ too, and D_t is w_t times as much: Σ D_t/Σ w_t is the difference per round. The bound of
 unit t is c·w_t, and a λ that is too large for it is dropped from the mixture when it comes: a supermartingale that is
-stopped by 0 stays one. So the sizes to come need not be known.
+stopped by 0 stays one. So the sizes to come need not be known. Nor need π and the range of costs be the same for all:
+where they are those of unit t, known before it is assigned, c_t·w_t takes the place of c·w_t, in units of the first c.
 
 **What a unit must be.** Conversations are good units: nothing is switched between them. Single rounds of one game are
 not, since a rule in between causes switches that neither would have alone: assign stretches of many rounds, count the
@@ -43,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.checks import number_range, real_number
+from holdfast.checks import number_range
 from holdfast.errors import TRUTH, InvalidParameter, Words
 from holdfast.numerics.statistics import checked_confidence
 
@@ -83,6 +84,8 @@ class Saving:
     """Start of the first unit, if known."""
     open: int = 0
     """Units without a final cost, counted with their whole possible range."""
+    without_rule: int = 0
+    """Units that began without a rule, and are left out."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the values as JSON carries them, with `words`; null for what is not finite."""
@@ -111,6 +114,7 @@ class Saving:
         """
         since = self.since if since is None else since
         when = "" if since is None else f", since {since.day} {since:%B}"
+        when += f", {self.without_rule:,} without a rule left out" if self.without_rule else ""
         if not (math.isfinite(self.share_low) and math.isfinite(self.share_high)):
             if self.low <= 0.0 <= self.high:
                 return f"too early to say, after {self.units:,} units{when}"
@@ -129,10 +133,10 @@ class Saving:
 def compare(
     costs: ArrayLike,
     held_back: ArrayLike,
-    probability: float,
+    probability: ArrayLike,
     *,
     weights: ArrayLike | None = None,
-    bounds: tuple[float, float] = (0.0, 1.0),
+    bounds: tuple[float, ArrayLike] = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Saving:
     """Return the policy's cost less that of the operator's rule, per unit, with an interval valid at any time.
@@ -145,11 +149,11 @@ def compare(
     held_back
         Whether each was given to the old rule.
     probability
-        π, with which each was: 0.1 for a tenth.
+        π, with which each was: 0.1 for a tenth; or one for each.
     weights
         The size of each unit, such as its rounds, 1 at least; known before it was assigned.
     bounds
-        The lowest and the highest cost that a unit, or a round of it, can have.
+        The lowest and the highest cost that a unit, or a round of it, can have; the highest may be one for each.
     confidence
         Of the interval of the difference and of that of the share together.
 
@@ -161,9 +165,9 @@ def compare(
     >>> compare(costs, held_back, 0.1).words()
     'saves 19 % (12 to 25)'
     """
-    low, high = number_range("bounds", bounds)
-    pi = real_number("probability", probability, above=0)
-    if pi >= 1.0:
+    low, most_of_all = number_range("bounds", (bounds[0], np.max(bounds[1]).item() if np.size(bounds[1]) else 1.0))
+    given = np.asarray(probability, dtype=np.float64)
+    if not ((given > 0.0) & (given < 1.0)).all():
         raise InvalidParameter("probability", "must be between 0 and 1", probability)
     error = 1.0 - checked_confidence(confidence)
     cost, rule = np.asarray(costs, dtype=np.float64), np.asarray(held_back)
@@ -172,10 +176,11 @@ def compare(
     size = np.ones_like(cost) if weights is None else np.asarray(weights, dtype=np.float64)
     if size.shape != cost.shape or not (size >= 1.0).all():
         raise InvalidParameter("weights", "must be a number of at least 1 for each of the costs", weights)
-    unknown, span = np.isnan(cost), high - low
-    known = cost[~unknown]
-    if len(known) and not (low <= known.min() and known.max() <= high):
-        raise InvalidParameter("costs", f"must be from {low:g} to {high:g}", float(known[np.argmax(np.abs(known))]))
+    unknown, pi = np.isnan(cost), np.broadcast_to(given, cost.shape)
+    span = np.broadcast_to(np.asarray(bounds[1], dtype=np.float64) - low, cost.shape)
+    wrong = cost[~unknown & ~((low <= cost) & (cost - low <= span))]
+    if len(wrong):
+        raise InvalidParameter("costs", f"must be from {low:g} to {most_of_all:g}", float(wrong[0]))
     if len(cost) == 0:
         nothing = (math.nan, -math.inf, math.inf)
         return Saving(0, 0, *nothing, *nothing, confidence)
@@ -205,23 +210,24 @@ class Units:
     size
         Of each.
     pi
-        The probability that one is the rule's.
+        The probability that each is the rule's.
     span
-        The highest cost less the lowest.
+        The highest cost of each less the lowest.
     """
 
-    def __init__(self, y: Numbers, unknown: Flags, rule: Flags, size: Numbers, pi: float, span: float) -> None:
+    def __init__(self, y: Numbers, unknown: Flags, rule: Flags, size: Numbers, pi: Numbers, span: Numbers) -> None:
         self.unknown, self.rule, self.size, self.pi, self.span = unknown, rule, size, pi, span
-        usual = [y[~unknown & who].mean() if (~unknown & who).any() else span / 2 for who in (~rule, rule)]
+        first = float(span[0]) / 2
+        usual = [y[~unknown & who].mean() if (~unknown & who).any() else first for who in (~rule, rule)]
         self.y = np.where(unknown, np.where(rule, usual[1], usual[0]), y)
         """Costs; an open one is given the mean of the others, as good as any value."""
         least, most = np.where(unknown, 0.0, y), np.where(unknown, span, y)
-        self.means = [earlier_mean(self.y, who, span / 2, size) for who in (~rule, rule)]
+        self.means = [earlier_mean(self.y, who, first, size) for who in (~rule, rule)]
         """m₁ and m₀ of each unit."""
         self.furthest = []
         """Largest distance of a unit from m₁ and from m₀, times its size."""
         for who in (~rule, rule):
-            lower, upper = (earlier_mean(end, who, span / 2, size) for end in (least, most))
+            lower, upper = (earlier_mean(end, who, first, size) for end in (least, most))
             self.furthest.append(size * np.maximum(most - lower, upper - least))
 
     def difference(self, n: int, error: float) -> tuple[float, float, float]:
@@ -251,8 +257,8 @@ class Units:
         """
         value = self.size * (own * self.y + slopes[0] * self.means[0] + slopes[1] * self.means[1])
         below, above = self._open_part(n, own, slopes)
-        scale = self.span / min(self.pi, 1.0 - self.pi)
-        half = float(radius(variances[:n].sum(), scale, error, float(self.size[:n].max())))
+        c = self.span / np.minimum(self.pi, 1.0 - self.pi)
+        half = float(radius(variances[:n].sum(), float(c[0]), error, float((self.size * (c / c[0]))[:n].max())))
         total = float(value[:n].sum())
         return total, total - below - half, total + above + half
 
@@ -266,7 +272,7 @@ class Units:
             later = np.cumsum((self.size[:n] * slope[:n] / (1.0 + np.cumsum(sizes) - sizes))[::-1])[::-1]
             here = self.unknown[:n] & who[:n]  # its own term has the mean of earlier ones only
             steepness = (self.size[:n] * (own[:n] + np.append(later[1:], 0.0)))[here]
-            ends = np.array([-self.y[:n][here] * steepness, (self.span - self.y[:n][here]) * steepness])
+            ends = np.array([-self.y[:n][here] * steepness, (self.span[:n][here] - self.y[:n][here]) * steepness])
             below, above = below - float(ends.min(axis=0).sum()), above + float(ends.max(axis=0).sum())
         return below, above
 

@@ -129,7 +129,9 @@ class Head(NamedTuple):
     removed: int = 0
     """Blocks whose rows were removed."""
     clock: float = 0.0
-    """Latest time seen; time never runs backwards."""
+    """Latest time seen; time never runs backwards, but where a clock ran far ahead of the others (`leap`)."""
+    leap: float = 0.0
+    """By how much one call moved the time far ahead, last. Another that is behind by as much takes it back."""
     heard: int = 0
     """Losses received, including late ones."""
     late: int = 0
@@ -187,6 +189,10 @@ class Block(NamedTuple):
     """Substitute for each missing loss; None if none is missing, or missing rounds were dropped."""
     learnt: int = 0
     """Settlement order at which the policy learnt early from this conversation (`learn_after`); 0 if it did not."""
+    share: float = 0.0
+    """Probability with which it was given to the operator's rule; below 0 if none was given: it could not."""
+    price: float = 0.0
+    """λ when it began, where a rule is compared."""
 
 
 class HandedOut(NamedTuple):

@@ -317,6 +317,7 @@ def open_remote(
     policy: Policy | None,
     settings: Mapping[str, Any],
     *,
+    whose: str,
     changes: Change,
     seed: object,
     local: bool,
@@ -324,7 +325,8 @@ def open_remote(
 ) -> RemoteRouter:
     """Return the game of this name at a server, begun if need be, with the settings given.
 
-    With `changes`, the game continues with these, and must then have this policy and these settings.
+    `whose` settings count where they differ is as in `holdfast.open`. With `changes`, the game continues with these,
+    and must then have this policy and these settings.
     """
     game = Game(server, name, local)
     with as_errors():
@@ -333,9 +335,10 @@ def open_remote(
         elif policy is None:
             view = game.view()
             if settings:  # to be compared with those of the game
-                view = game.send("PUT", "", {**_put_policy(view["policy"]), **_plain(settings)})
+                known = _put_policy(view["policy"])
+                view = game.send("PUT", "", {**known, **_plain(settings), "settings": whose})
         else:
-            view = game.send("PUT", "", _new_game(policy, settings, seed))
+            view = game.send("PUT", "", {**_new_game(policy, settings, seed), "settings": whose})
     if local and view["waits_for_losses"]:
         rule = f"must be False: {view['label']} waits for the losses of all decisions, used or not"
         raise InvalidParameter("local", rule, local)
@@ -347,7 +350,7 @@ def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], cha
     wanted = _plain(settings) if policy is None else _new_game(policy, settings, seed)
     if policy is not None:
         try:
-            game.send("PUT", "", wanted)
+            game.send("PUT", "", {**wanted, "settings": "same"})
         except Problem as problem:
             if not isinstance(_error(problem), OtherSettings):
                 raise

@@ -188,7 +188,8 @@ class Ask(Checked):
         mean of its losses, while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
     rule
         The arm that your own rule chooses now: it is played where the block or the conversation is the rule's
-        (`holdback`, `shadow`). A conversation stays with the arm of its first ask.
+        (`holdback`, `shadow`). A conversation stays with the arm of its first ask. A block or a conversation that
+        begins without it is the policy's, and is left out of the comparison.
     forecast
         Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
         `FullInformationPlayer.ask`.

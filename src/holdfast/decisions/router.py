@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from math import isfinite
 from secrets import token_hex
-from typing import Any, NoReturn, Unpack, cast, overload
+from typing import Any, Literal, NoReturn, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.codec import first_head, new_game, setup_of, state_text
@@ -33,7 +33,7 @@ from holdfast.decisions.requests import (
     Tell,
     checked_deadline,
 )
-from holdfast.decisions.rules.change import check_same_class, difference
+from holdfast.decisions.rules.change import as_given, check_same_class, difference
 from holdfast.decisions.rules.report import Answers
 from holdfast.decisions.settings import UNRECORDED, ArmSums, Settings, State, checked_name, given_settings
 from holdfast.decisions.status import certificate_of, open_decisions_of, paused, pinned, probabilities_of
@@ -184,7 +184,7 @@ class Router:
 
     def _unrecorded(self, n: int, fallback: int | str | None, failure: HoldfastError) -> list[Decision]:
         """Return the fallback as an unrecorded answer, or raise the failure where there is none."""
-        if fallback is None or (isinstance(failure, OutOfTurn) and not self.policy.waits_for_losses):
+        if fallback is None or (type(failure) is OutOfTurn and not self.policy.waits_for_losses):
             raise failure
         arm = _checked_arm("fallback", fallback, self.policy)
         LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)
@@ -599,12 +599,16 @@ def _checked_arm(parameter: str, arm: object, policy: Policy) -> int | str:
 
 # Open a game in a store: begin it, or continue it.
 
+WHOSE = ("store", "code", "same")
+"""Whose settings count where those of the code that opens a game differ from the game's."""
+
 
 def open(
     url: str | Store,
     name: str,
     policy: Policy | None = None,
     *,
+    settings: Literal["store", "code", "same"] = "store",
     seed: object = None,
     patience: timedelta | int | str | None = None,
     missing: str | float | None = None,
@@ -634,7 +638,12 @@ def open(
     name
         1 to 200 printable characters.
     policy
-        The policy. It may be left out if the game exists; if given, it must be the game's policy.
+        The policy. It may be left out if the game exists.
+    settings
+        Whose settings count where those given here differ from the game's, since somebody has changed it meanwhile:
+        ``"store"`` (the default: the game's, with a note in the log), ``"code"`` (these: the game is changed, with that
+        as the reason), or ``"same"`` (neither: `OtherSettings`). A policy of another class, or with other `units`, is
+        refused in any case.
     seed
         Seed of a new game, as in `Policy.player`.
     patience
@@ -665,7 +674,7 @@ def open(
         If True, your rule decides everything, and what the policy would draw is recorded. It learns only if it
         sees the losses of all arms.
     change_switching_cost, add_arms, retire_arms
-        Changes to continue with, as in `Router.change`. A given policy must be the one after them.
+        Changes to continue with, as in `Router.change`. The game must then have the policy and the settings given.
     clock
         Seconds since 1970.
     retry
@@ -695,8 +704,9 @@ def open(
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
     checked_name("name", name)
+    one_of("settings", settings, WHOSE)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    settings = given_settings(
+    given = given_settings(
         patience=patience,
         missing=missing,
         remember=remember,
@@ -713,7 +723,9 @@ def open(
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
         changes = Change(change_switching_cost, add_arms, retire_arms)  # type: ignore[arg-type]
         server = server_at(url, token, patient, wait)
-        return open_remote(server, name, policy, settings, changes=changes, seed=seed, local=local, allow=allow)
+        return open_remote(
+            server, name, policy, given, whose=settings, changes=changes, seed=seed, local=local, allow=allow
+        )
     if token is not None:
         raise InvalidParameter("token", "is for a server: http://host:port", "(not shown)")
     if local:
@@ -723,24 +735,27 @@ def open(
     fresh = state = None
     if policy is not None:
         learner = Learner(policy, seed)
-        fresh, state = fresh_game(name, policy, Settings().changed(policy, settings), learner, now)
+        fresh, state = fresh_game(name, policy, Settings().changed(policy, given), learner, now)
     game = with_retries(lambda: _found(store, name, fresh, time.monotonic() + wait), store, patient)
     if policy is not None:
         check_same_class(game, policy)
     setup = setup_of(game, policy, allow)
-    given = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
-    executor = Executor(store, setup, given, patient, wait, clock)
+    known = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
+    executor = Executor(store, setup, known, patient, wait, clock)
     executor.began = fresh is not None and game.uid == fresh.game.uid
     if executor.began and fresh is not None and state is not None:
         executor.keep_state(fresh.head.state_version, state)
     router = Router(executor)
-    wanted = Change(change_switching_cost, add_arms, retire_arms, policy=policy, compared=settings)  # type: ignore[arg-type]
+    wanted = Change(change_switching_cost, add_arms, retire_arms, policy=policy, compared=given)  # type: ignore[arg-type]
     if wanted.changes_something:
         router.apply(wanted)
-    else:
-        other = difference(executor.setup, policy, settings)
-        if other is not None:
+    elif other := difference(executor.setup, policy, given):
+        if settings == "same" or other.is_another_game:
             raise other
+        if settings == "code":
+            router.apply(as_given(other, policy, given))
+        else:
+            logging.getLogger(f"{__name__}.open").warning("the settings in the store count: %s", other)
     return router
 
 

@@ -40,6 +40,9 @@ REMEMBER = 100_000
 KEY_LIFE = 3600.0
 """Default idle time of a conversation in seconds."""
 
+FAR_AHEAD = 600.0
+"""Seconds by which one call may move a game's time without being doubted."""
+
 MOST_PATIENCE = timedelta(days=36_500)
 
 MISSING = ("highest", "mean", "drop")
@@ -82,7 +85,7 @@ class Settings:
     holdback: float = 0.0
     """Share of blocks and conversations decided by the operator's rule."""
     held_since: int = 0
-    """Block after which blocks are comparable: since then, holdback, costs and scale are unchanged and rows kept."""
+    """Block after which blocks are comparable: since then the scale is unchanged, and rows are kept."""
 
     @property
     def patience(self) -> timedelta | int | str:

@@ -26,7 +26,7 @@ from holdfast.checks import flag, real, real_number, whole, whole_number
 from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.layout import Array, PerArm, layout_of
-from holdfast.numerics.random import check_seed, next_uniform, normal, started, stream_key
+from holdfast.numerics.random import Stream, check_seed, next_uniform, normal, started, stream_key
 
 PATH = "environment/path"
 """The name of the stream that paths are drawn from."""
@@ -63,6 +63,9 @@ class ChangingEnvironment(Environment):
 
     def excess(self, stop: int) -> Array:
         raise self._drawn_anew("excess")
+
+    def draw(self, arm: int, start: int, stop: int, stream: Stream) -> float:
+        raise self._drawn_anew("draw")
 
     def _drawn_anew(self, name: str) -> HoldfastError:
         own = type(self).__name__

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from holdfast.checks import whole_number
-from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, names, numbers
+from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, numbers, policy_names
 from holdfast.errors import printable
 from holdfast.extras import need
 from holdfast.files import write_whole
@@ -68,7 +68,9 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
     further: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar=LIST, help="Our own policies to draw beside the paper's: adaptive."),
+        typer.Option(
+            "--with", metavar=LIST, help="Policies to draw beside the paper's: adaptive, or your own, module:Class."
+        ),
     ] = None,
     backend: Backend = "threads",
     scheduler: Scheduler = None,
@@ -86,7 +88,7 @@ def reproduce(
         horizon=whole_number("horizon", horizon, least=1),
         n_arms=arms,
         seed=seed,
-        further=names(further),
+        further=policy_names(further),
         backend=backend,
         scheduler=scheduler,
         workers=workers,
@@ -150,8 +152,11 @@ def plot(
         typer.Option(metavar=LIST, help="pseudo_regret, switches, regret_with_switching, total_loss, total_cost."),
     ] = None,
     scale: Annotated[str, typer.Option(help="auto, linear or log.")] = "auto",
+    x_scale: Annotated[str, typer.Option(help="Of the rounds: linear or log.")] = "linear",
     band: Annotated[str, typer.Option(help="sd, mean (its 95 % interval), quantiles (10 to 90 %) or none.")] = "sd",
-    size: Annotated[str, typer.Option(help="screen; of a paper: column or page; or inches: 3.5,2.5.")] = "screen",
+    size: Annotated[
+        str, typer.Option(help="screen; column or page of a paper; icml, neurips, jmlr, …; or inches: 3.5,2.5.")
+    ] = "screen",
 ) -> None:
     """Draw a study: a row of panels for each combination."""
     from holdfast.lab.study import finished_tables
@@ -159,10 +164,10 @@ def plot(
 
     result = Result.read(study) if study.is_file() else finished_tables(study)
     target = out or (study.with_suffix(".html") if study.is_file() else study / PLOT)
-    wanted = {"measures": names(measures)} if measures else {}
+    wanted = {"measures": policy_names(measures)} if measures else {}
     title = study.resolve().stem if size == "screen" else ""  # a paper has captions
     inches: Any = tuple(numbers("size", [size])) if "," in size else size
-    made = result.plot(target, scale=scale, band=band, size=inches, title=title, **wanted)
+    made = result.plot(target, scale=scale, x_scale=x_scale, band=band, size=inches, title=title, **wanted)
     print(f"The plot is {printable(made)}")
 
 

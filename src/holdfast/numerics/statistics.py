@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from statistics import NormalDist
@@ -34,6 +35,12 @@ class Comparison:
     """Upper end of the mean difference's confidence interval; `low` is the lower end."""
     confidence: float
     replications: int
+    p: float = math.nan
+    """Student's two-sided p-value of no difference."""
+
+    def numbers(self) -> dict[str, float]:
+        """Return the difference, its interval, p and the replications by name."""
+        return {name: getattr(self, name) for name in ("round", "difference", "low", "high", "p", "replications")}
 
     @property
     def decided(self) -> bool:
@@ -44,7 +51,7 @@ class Comparison:
         return (
             f"{self.first} − {self.second}: {self.measure} {short(self.difference, 6, sign='+')} "
             f"[{short(self.low, 6, sign='+')}, {short(self.high, 6, sign='+')}] at round {self.round} "
-            f"({self.confidence:.0%} confidence, {self.replications} replications)"
+            f"({short(100 * self.confidence, 6)}% confidence, {self.replications} replications)"
         )
 
 
@@ -56,6 +63,38 @@ def interval(sample: ArrayLike, confidence: float = 0.95) -> tuple[float, float,
     spread = float(values.std(ddof=1)) / math.sqrt(len(values))
     half = student_quantile(0.5 + share / 2, len(values) - 1) * spread if spread > 0.0 else 0.0
     return mean, mean - half, mean + half
+
+
+def p_value(sample: ArrayLike) -> float:
+    """Return Student's two-sided p-value of a mean of 0; 0 or 1 for a sample without spread.
+
+    >>> round(p_value([0.1, 0.4, 0.3, -0.1]), 6)
+    0.212573
+    """
+    values = np.asarray(sample, dtype=np.float64)
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+    if error == 0.0:
+        return float(mean == 0.0)
+    degrees, nodes, weights = len(values) - 1, *_nodes()
+    low = math.atan(abs(mean) / error / math.sqrt(degrees))
+    high = min(math.pi / 2, low + 12 / math.sqrt(degrees))  # beyond, there is less than 10⁻³⁰ of it
+    half = (high - low) / 2
+    inside = np.cos(low + half * (nodes + 1)) ** (degrees - 1)
+    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(math.pi)
+    return min(1.0, 2 * scale * half * float(weights @ inside))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Return p-values corrected by Holm's method for all of them together, in the same order.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order, least, found = sorted(range(len(p)), key=lambda i: p[i]), 0.0, [0.0] * len(p)
+    for rank, i in enumerate(order):
+        least = max(least, min(1.0, (len(p) - rank) * p[i]))
+        found[i] = least
+    return found
 
 
 def quantile(sample: ArrayLike, share: float, confidence: float = 0.95) -> tuple[float, float, float]:

@@ -335,10 +335,13 @@ def looks(labels: Sequence[str]) -> dict[str, Look]:
     chosen = {label: _FIXED[label] for label in labels if label in _FIXED}
     free = [look for look in _LOOKS if look not in chosen.values()]
     for i, label in enumerate(label for label in labels if label not in _FIXED):
-        # Past the palette the colours come again, each time with the next dash.
-        look = free[i] if i < len(free) else _LOOKS[i % len(_LOOKS)]
-        turn = i // len(_LOOKS)
-        chosen[label] = replace(look, dash=_DASHES[(_DASHES.index(look.dash) + turn) % len(_DASHES)])
+        # Past the palette the colours come again, each time with the next dash and marker.
+        beyond = i - len(free)
+        look, turn = (free[i], 0) if beyond < 0 else (_LOOKS[beyond % len(_LOOKS)], 1 + beyond // len(_LOOKS))
+        dash, marker = (
+            (named.index(of) + turn) % len(_LOOKS) for named, of in ((_DASHES, look.dash), (_MARKERS, look.marker))
+        )
+        chosen[label] = replace(look, dash=_DASHES[dash], marker=_MARKERS[marker])
     return {label: chosen[label] for label in labels}
 
 

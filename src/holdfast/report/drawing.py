@@ -7,6 +7,7 @@ linear near zero and logarithmic above, and the label of the axis says so.
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,8 +52,14 @@ SIZES = {
     "screen": Size(None, 2.6, 1000, 9.5),
     "column": Size(3.25, 1.9, 1, 8.0),
     "page": Size(6.75, 2.0, 3, 8.0),
+    "icml": Size(3.25, 1.9, 1, 8.0),
+    "icml-wide": Size(6.75, 2.0, 3, 8.0),
+    "aistats": Size(3.25, 1.9, 1, 8.0),
+    "neurips": Size(5.5, 1.9, 2, 8.0),
+    "iclr": Size(5.5, 1.9, 2, 8.0),
+    "jmlr": Size(6.0, 2.0, 2, 9.0),
 }
-"""Sizes for a screen, and for one or both columns of a two-column paper, as at ICML and most conferences."""
+"""Sizes for a screen, for one or both columns of a two-column paper, and for the text of venues."""
 
 PANEL = 2.25
 """Inches that a panel of a paper needs: three are as wide as a page."""
@@ -193,14 +200,17 @@ def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -
     for (label, panels), places in zip(rows, axes, strict=False):
         places[0].set_title(label, loc="left", fontsize=sheet.text, fontweight="bold")
         for place, (column, panel) in zip(places, panels, strict=False):
-            draw_panel(place, panel, look, threshold=thresholds[column], x_scale=chart.x_scale, line=1.6 * scale)
+            straight: Scale = "log" if panel.scale == chart.x_scale == "log" else "auto"  # powers as straight lines
+            along, line = chart.x_scale, 1.6 * scale
+            draw_panel(place, panel, look, threshold=thresholds[column], scale=straight, x_scale=along, line=line)
         for unused in places[len(panels) :]:
             unused.set_visible(False)
     for places in axes.T:
         lowest = [place for place in places if place.get_visible()]
         lowest[-1].set_xlabel(chart.x_label)
     if title:
-        figure.suptitle(title, fontsize=12 * scale, fontweight="bold")
+        fitting = 72 * width / (0.7 * len(title))  # a bold letter is about 0.7 of its size wide
+        figure.suptitle(title, fontsize=min(12 * scale, fitting), fontweight="bold")
     heading = chart.series_label if sheet.width is None else ""  # a paper's caption says it
     _legend(figure, heading, look, sheet.text - 0.5, scale)
     return figure
@@ -294,10 +304,9 @@ def _values(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> 
         axes.yaxis.set_minor_locator(NullLocator())
         label += f"\n(log scale above {_tick(threshold)})"
     axes.set_ylabel(label)
-    if scale != "log":
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
-        if panel.from_zero and all((line.y >= 0).all() for line in panel.lines):
-            axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(value) if scale == "log" else _tick(value)))
+    if scale != "log" and panel.from_zero and all((line.y >= 0).all() for line in panel.lines):
+        axes.set_ylim(bottom=0, auto=True)
 
 
 def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
@@ -313,13 +322,13 @@ def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
         return
     if x_scale == "log":
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(numticks=8))
+        axes.xaxis.set_major_locator(LogLocator(numticks=6))
         axes.xaxis.set_minor_locator(NullLocator())
     else:
-        axes.set_xlim(left=0)
+        axes.set_xlim(left=0, auto=True)  # the axis may still be made logarithmic
         whole = all(np.issubdtype(line.x.dtype, np.integer) for line in panel.lines)
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=_STEPS, integer=whole))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(value) if x_scale == "log" else _tick(value)))
 
 
 def _threshold(chart: LineChart, column: int) -> float | None:
@@ -344,6 +353,14 @@ def _stroke(style: Look, width: float) -> dict[str, Any]:
 
 def _tick(value: float) -> str:
     return number(value) if float(value).is_integer() else short(value, 6)
+
+
+def _power(value: float) -> str:
+    """Write a power of ten above 100 or below 0.01 with its exponent, raised: 10⁵."""
+    exponent = round(math.log10(value)) if value > 0 else 0
+    if -2 <= exponent <= 2:
+        return _tick(value)
+    return "10" + f"{exponent}".replace("-", "⁻").translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _legend(figure: Figure, title: str, look: Mapping[str, Look], text: float, scale: float) -> None:

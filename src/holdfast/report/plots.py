@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,13 @@ MOST_ROWS = 40
 """Most grid combinations drawn one below the other."""
 
 
-def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str = "auto", band: str = "sd") -> LineChart:
+def chart_of(
+    result: Result,
+    measures: Sequence[str] | str = DRAWN,
+    scale: str = "auto",
+    band: str = "sd",
+    x_scale: str = "linear",
+) -> LineChart:
     """Return the chart of a result: a column of panels per measure, a row per combination of its grid."""
     named = [measures] if isinstance(measures, str) else list(measures)
     if not named:
@@ -32,6 +39,7 @@ def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str =
     for measure in named:
         one_of("measures", measure, result.measures)
     one_of("scale", scale, SCALES)
+    one_of("x_scale", x_scale, SCALES[1:])
     one_of("band", band, BANDS)
     if result.frame.is_empty():
         raise InvalidParameter("result", "must have rows to draw", "none")
@@ -42,7 +50,8 @@ def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str =
             rule = f"must not have more than {MOST_ROWS} combinations in its grid to draw; filter its frame"
             raise InvalidParameter("result", rule, len(groups))
         frames = {_combination(result.grid, values): frame for values, frame in groups.items()}
-    return result_chart(frames, measures=named, scale=scale, band=band)  # type: ignore[arg-type]  # checked
+    chart = result_chart(frames, measures=named, scale=scale, band=band)  # type: ignore[arg-type]  # checked
+    return replace(chart, x_scale=x_scale)  # type: ignore[arg-type]  # checked
 
 
 def _combination(grid: Sequence[str], values: Sequence[Any]) -> str:
@@ -56,13 +65,14 @@ def plot_result(
     *,
     measures: Sequence[str] | str = DRAWN,
     scale: str = "auto",
+    x_scale: str = "linear",
     band: str = "sd",
     size: FigureSize = "screen",
     axes: Any = None,
     title: str = "",
 ) -> Any:
     """Implement `Result.plot`: return a figure, or draw on `axes`, or write the file named by `path`."""
-    chart = chart_of(result, measures, scale, band)
+    chart = chart_of(result, measures, scale, band, x_scale)
     size_of(size)
     if axes is not None:
         if path is not None:
@@ -91,7 +101,8 @@ def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
         raise InvalidParameter("axes", rule, len(given))
     look = looks(chart.series)
     for one, panel in zip(given, panels, strict=True):
-        draw_panel(one, panel, look, scale=scale)  # type: ignore[arg-type]  # checked
+        along = "log" if one.get_xscale() == "log" else chart.x_scale
+        draw_panel(one, panel, look, scale=scale, x_scale=along)  # type: ignore[arg-type]  # checked
         one.set_xlabel(chart.x_label)
     return axes
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,20 +16,21 @@ from starlette.responses import Response, StreamingResponse
 from holdfast.checks import one_of
 from holdfast.decisions import Router
 from holdfast.decisions.following import DecisionRecord, record_of
-from holdfast.decisions.history import History, Totals, changes_of, totals_of
-from holdfast.decisions.models import Decision
+from holdfast.decisions.history import Totals, changes_of, totals_of
+from holdfast.decisions.models import Block, Decision
 from holdfast.decisions.requests import Ask, Change, Observe, Tell
 from holdfast.decisions.rules import View
-from holdfast.decisions.settings import Setup, checked_name, given_settings, written_patience, written_time
+from holdfast.decisions.settings import UNRECORDED, Setup, checked_name, given_settings, written_patience, written_time
 from holdfast.decisions.status import FIRST, open_decisions_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.decisions.why import why_drawn
-from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.errors import HoldfastError, InvalidParameter, UnknownDecision
 from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
 from holdfast.service import ofrep as ofrep, views  # each registers its operations
 from holdfast.service.access import Token
+from holdfast.service.exports import Export, exported, whole_log
 from holdfast.service.games import Game
 from holdfast.service.messages import (
     AskBody,
@@ -153,7 +153,7 @@ async def list_games(service: Service, request: Request, client: Token) -> Respo
 
 @operation("PUT", "/v1/games/{name}", "decide", body=NewGame, gives=GameView, statuses=(200, 201))
 async def put_game(service: Service, request: Request, client: Token) -> Response:
-    """Begin a game, which needs the role `admin`; the same settings again change nothing."""
+    """Begin a game, which needs the role `admin`; again, it changes nothing, unless its `settings` are to count."""
     name, body = request.path_params["name"], await body_of(service, request, NewGame)
     policy = policy_from(body, service.games.allow)
     options = _settings(body)
@@ -162,7 +162,9 @@ async def put_game(service: Service, request: Request, client: Token) -> Respons
         checked_name("name", name)
         if client.role != "admin" and service.games.store.find(name) is None:
             raise Refused(403, "to begin a game needs the role 'admin'")
-        return service.games.begin(name, policy, seed=body.seed, **options).executor.began
+        if client.role != "admin" and body.settings == "code":
+            raise Refused(403, "to change a game needs the role 'admin'")
+        return service.games.begin(name, policy, seed=body.seed, settings=body.settings, **options).executor.began
 
     new = await service.games.thread(begin)
     if new:
@@ -236,12 +238,21 @@ async def delete_game(service: Service, request: Request, client: Token) -> Resp
 # ---- decisions and losses
 
 
-def _decided(view: View, given: list[Decision]) -> Decided:
-    """Return decisions and the hold after them, read in their transaction so that the two agree."""
+def _decided(view: View, given: list[Decision]) -> tuple[Decided, int]:
+    """Return decisions and the hold after them, read in their transaction so that the two agree.
+
+    And in how many of them another arm plays than the one drawn.
+    """
     head, setup, last = view.head, view.setup, given[-1]
-    block, left = view.block(last.block), head.rounds - head.handed
+    left, block = head.rounds - head.handed, view.blocks.get(last.block)
+    if block is None and last.block == head.current:  # the head has all that is said, so that no row is read
+        block = Block(head.current, None, head.arm, head.rounds, head.probability, 0.0, None, 0, "")
+    elif block is None:
+        block = view.block(last.block)
     said = why_drawn(setup, block, last.arm, left, len(setup.active))
-    return Decided(_shown(given), 0 if block.key is not None else left, said)
+    read = [(one.arm, view.blocks[one.block]) for one in given if one.block in view.blocks]
+    replaced = sum(not drew.forced and arm != setup.name_of(drew.arm) for arm, drew in read)
+    return Decided(_shown(given), 0 if block.key is not None else left, said), replaced
 
 
 def _shown(decisions: Sequence[Decision]) -> list[DecisionView]:
@@ -259,7 +270,9 @@ async def post_decisions(service: Service, request: Request, client: Token) -> R
         asked = Ask(**{**given, "forecast": _by_arm(game.router, given["forecast"])})
         return game.make(asked, _decided)
 
-    return answer(await service.games.with_game(name, ask))
+    found, replaced = await service.games.with_game(name, ask)
+    service.metrics.count("replaced_rounds", name, replaced)
+    return answer(found)
 
 
 @operation(
@@ -300,6 +313,10 @@ async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> li
         return await game.make(Tell(reports, places)) if places else reports
 
     found: list[Any] = await service.games.with_game(name, tell)
+    refused = [one for one in found if isinstance(one, HoldfastError)]
+    fallbacks = sum(isinstance(one, UnknownDecision) and one.id.startswith(UNRECORDED) for one in refused)
+    service.metrics.count("fallback_losses", name, fallbacks)
+    service.metrics.count("refused_losses", name, len(refused) - fallbacks)
     wrong = [one for one in found if isinstance(one, InvalidParameter)]
     if wrong:
         service.refused_losses(name, len(wrong), wrong[-1])
@@ -425,7 +442,8 @@ async def compare(service: Service, request: Request, client: Token) -> Response
 async def compared(service: Service, name: str, confidence: Any) -> Comparison:
     """Return what the policy saves against the operator's rule."""
 
-    saving = await service.games.use(name, lambda router: router.history.compare(confidence))
+    game = await service.games.game(name)
+    saving = await service.slow.run(game.router.history.compare, confidence)
     return Comparison(**saving.to_json())
 
 
@@ -463,24 +481,10 @@ async def export(service: Service, request: Request, client: Token) -> Response:
     game = await service.games.game(request.path_params["name"])
     await service.games.thread(game.router.executor.read, lambda transaction, setup: None)
     headers = {"content-disposition": f'attachment; filename="{what}.{kind}"'}
-    return StreamingResponse(_exported(game.router.history, what, kind), media_type=MEDIA[kind], headers=headers)
-
-
-def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
-    from holdfast.results import csv_of
-
-    if kind == "parquet":
-        with tempfile.TemporaryFile() as file:
-            getattr(history, what).write_parquet(file)
-            file.seek(0)
-            while some := file.read(1 << 16):
-                yield some
-        return
-    for number, part in enumerate(history.log_parts() if what == "log" else [history.record]):
-        if kind == "csv":
-            yield csv_of(part, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ", include_header=number == 0)
-        else:
-            yield part.write_ndjson().encode()
+    if request.method == "HEAD":
+        return Response(media_type=MEDIA[kind], headers=headers)
+    service.slow.begin()
+    return Export(service.slow, exported(game.router.history, what, kind), media_type=MEDIA[kind], headers=headers)
 
 
 @operation("GET", "/v1/games/{name}/events", "read", gives="text/event-stream")
@@ -528,11 +532,11 @@ async def replayed(service: Service, name: str, switching_cost: float) -> dict[s
         from holdfast.replays.logged import evaluate_log
 
         columns = {column: column for column in ("arm", "loss", "probability", "block", "time")}
-        found = evaluate_log(router.history.log, columns, [switching_cost])
+        found = evaluate_log(whole_log(router.history), columns, [switching_cost])
         (used,) = found.switching_costs  # 0 between conversations
         return {"switching_cost": used, "paid": found.logged_cost(used), **found.plain()}
 
-    return await service.games.use(name, read)
+    return await service.slow.run(read, (await service.games.game(name)).router)
 
 
 # ---- the server itself

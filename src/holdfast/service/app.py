@@ -25,6 +25,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+import holdfast
 from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores import Store
 from holdfast.decisions.stores.sql import Transaction
@@ -33,6 +34,7 @@ from holdfast.service import pages, views
 from holdfast.service.access import Access, Token, TokenFile
 from holdfast.service.api import OPERATIONS
 from holdfast.service.connections import SCOPE
+from holdfast.service.exports import Slow
 from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
@@ -104,6 +106,7 @@ class Service:
         self.metrics = Metrics()
         self.clock = clock
         self.games = Games(url, self.metrics.commit, clock, allow)
+        self.slow = Slow()
         self.access = Access(tokens, self.limits.rate)
         self.stopping = False
         self._standing: dict[str, tuple[float, asyncio.Task[dict[str, Any]]]] = {}
@@ -228,7 +231,7 @@ class Door:
         except Exception:
             LOG.exception("%s %s failed", operation.method, operation.path)
             response = response_to(Refused(500, "an error of the server; its log has more"))
-        if isinstance(response, StreamingResponse) and request.method == "HEAD":  # a stream might never end
+        if isinstance(response, StreamingResponse) and request.method == "HEAD":  # events never end
             response = Response(status_code=response.status_code, headers=response.headers)
             del response.headers["content-length"]
         response.raw_headers.extend(HEADERS)
@@ -320,8 +323,11 @@ def make_app(
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         await service.games.check_writing()  # creates the tables, and fails now rather than later
         _call_on_signals(service.stop)
+        LOG.info("Holdfast %s serves %s", holdfast.__version__, service.games.store.url)
         yield {"service": service}
         service.stop()
+        LOG.info("Holdfast stops")
+        service.slow.close()
         service.games.close()
 
     often_first = sorted((*OPERATIONS, *pages.OPERATIONS), key=lambda one: one.role != "decide")

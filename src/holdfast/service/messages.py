@@ -76,6 +76,9 @@ class NewGame(GameSettings, kw_only=True):
     units: Annotated[Array, Meta(description="The lowest and the highest loss.")] = None
     parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
     seed: Whole = None
+    settings: Annotated[Text, Meta(description="Whose count where they differ: store, code (role admin) or same.")] = (
+        "store"
+    )
 
 
 class Wanted(NewGame, kw_only=True):
@@ -141,6 +144,25 @@ class GameView(Struct):
     """Bound on the excess cost over the best expert, under full information."""
 
 
+class ArmLine(Struct):
+    """An arm as it is now."""
+
+    arm: Arm
+    rounds: int
+    told: int
+    missing: int
+    mean: float | None
+    """Mean of all losses that counted."""
+    recent: float | None
+    """The same among the game's last 1,000 losses."""
+    failures: int
+    """Failures reported among these."""
+    probability: float | None
+    held: bool
+    paused: bool
+    pinned: bool
+
+
 class GameLine(Struct):
     """A game in the list."""
 
@@ -159,8 +181,12 @@ class GameLine(Struct):
     cost: float | None = None
     today: float | None = None
     """Part of `cost` since midnight UTC; null if there are too many blocks."""
+    late: int | None = None
+    """Losses that came after their block was settled."""
     last_loss: float | None = None
     warnings: list[str] = []
+    arms: list[ArmLine] = []
+    """Those in play, at most 100."""
 
 
 class GameList(Struct):
@@ -328,6 +354,8 @@ class Comparison(Struct):
     confidence: float
     since: str | None
     open: int
+    without_rule: int
+    """Units that began without a rule, and are left out."""
     words: str
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -12,6 +13,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from holdfast.service.messages import GameLine
 
 LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+GAME = re.compile(rb'game="(?:[^"\\]|\\.)*"')
+"""The label of a game in a line of counts."""
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """Folder in which the processes of one server add up their counts."""
 
@@ -28,6 +31,17 @@ class Metrics:
         )
         self._commits = Counter("holdfast_commits", "Transactions that wrote calls.", registry=self.registry)
         self._calls = Counter("holdfast_committed_calls", "Calls in these transactions.", registry=self.registry)
+        self._happened = {
+            name: Counter(f"holdfast_{name}", words, ["game"], registry=self.registry)
+            for name, words in (
+                ("refused_losses", "Losses that were refused."),
+                ("fallback_losses", "Losses of decisions that were not recorded: their ask had fallen back."),
+                (
+                    "replaced_rounds",
+                    "Rounds in which the drawn arm was down, so that the next best one played.",
+                ),
+            )
+        }
         self.waiting = Gauge(
             "holdfast_waiting_calls", "Calls that wait.", registry=self.registry, multiprocess_mode="livesum"
         )
@@ -35,6 +49,11 @@ class Metrics:
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""
         self._requests.labels(method, route, str(status)).observe(seconds)
+
+    def count(self, what: str, game: str, n: int = 1) -> None:
+        """Count ``refused_losses``, ``fallback_losses`` or ``replaced_rounds`` of a game."""
+        if n:
+            self._happened[what].labels(game).inc(n)
 
     def commit(self, calls: int) -> None:
         """Count a transaction and its calls."""
@@ -47,9 +66,18 @@ class Metrics:
         if FOLDER in os.environ:
             own = CollectorRegistry()
             MultiProcessCollector(own)  # type: ignore[no-untyped-call]
-        standing = CollectorRegistry()
-        standing.register(_Standing(list(games), now))
-        return generate_latest(own) + generate_latest(standing)
+        standing, seen = CollectorRegistry(), list(games)
+        standing.register(_Standing(seen, now))
+        counts = generate_latest(own).splitlines(keepends=True)
+        shown = {_labelled(game.name) for game in seen}
+        mine = (line for line in counts if (found := GAME.search(line)) is None or found[0] in shown)
+        return b"".join(mine) + generate_latest(standing)
+
+
+def _labelled(name: str) -> bytes:
+    """Return the label of a game as Prometheus' format writes it."""
+    escaped = name.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+    return f'game="{escaped}"'.encode()
 
 
 class _Standing:
@@ -66,6 +94,7 @@ class _Standing:
             ("cost", "Losses reported and what switches cost."),
             ("out", "Losses that may still come."),
             ("missing", "Losses that did not come in time."),
+            ("late", "Losses that came after their block was settled, and count."),
         ):
             gauge = GaugeMetricFamily(f"holdfast_game_{name}", what, labels=["game"])
             for game in self._games:
@@ -77,3 +106,21 @@ class _Standing:
             if game.last_loss is not None:
                 age.add_metric([game.name], max(self._now - game.last_loss, 0.0))
         yield age
+        for name, what in (
+            ("rounds", "Rounds played."),
+            ("told", "Losses reported."),
+            ("missing", "Losses that did not come in time."),
+            ("mean", "Mean of the losses that counted."),
+            ("recent", "The same among the last 1,000 losses of the game."),
+            ("failures", "Failures among the last 1,000 losses of the game."),
+            ("probability", "Probability with which it is drawn."),
+            ("held", "1 for the arm handed out last."),
+            ("paused", "1 while it is paused."),
+            ("pinned", "1 while it is pinned."),
+        ):
+            gauge = GaugeMetricFamily(f"holdfast_arm_{name}", what, labels=["game", "arm"])
+            for game in self._games:
+                for arm in game.arms:
+                    if getattr(arm, name) is not None:
+                        gauge.add_metric([game.name, str(arm.arm)], float(getattr(arm, name)))
+            yield gauge

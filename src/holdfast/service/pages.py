@@ -8,7 +8,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from importlib.resources import files
 from itertools import groupby
@@ -22,6 +22,7 @@ from starlette.responses import RedirectResponse, Response
 
 import holdfast
 from holdfast.checks import one_of
+from holdfast.decisions.following import record_of
 from holdfast.decisions.models import MOST_TIME
 from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.errors import HoldfastError
@@ -41,6 +42,7 @@ from holdfast.report.html import (
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Token
 from holdfast.service.api import change_game, changes_on_page, compared, replayed
+from holdfast.service.arms import Mean
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import Operation
 from holdfast.service.problems import Refused, words_of
@@ -147,6 +149,11 @@ def arm_shown(arm: int | str | None) -> str:
 def count_shown(value: int | None) -> str:
     """Return a count, if known."""
     return "–" if value is None else number(value)
+
+
+def mean_shown(mean: Mean) -> str:
+    """Return a mean, and of how many losses."""
+    return "–" if mean.value is None else f"{mean.value:.4g} ({number(mean.n)})"
 
 
 def cost_shown(value: float | None) -> str:
@@ -351,7 +358,7 @@ async def change(service: Service, request: Request, client: Token) -> Response:
     if not reason:
         raise Refused(422, "a change needs a reason")
     view = await service.see(name, views.game_view)
-    wanted = _cost_wanted(form) if "cost" in form else _act_wanted(form, view)
+    wanted = _wanted(form, view)
     if form.get("confirmed") == "yes":
         await change_game(service, client, name, Changes(**wanted, reason=reason))
         return RedirectResponse(home, 303)
@@ -362,6 +369,13 @@ async def change(service: Service, request: Request, client: Token) -> Response:
         title = f"Change λ of {name} from {was:g} to {cost:g}?"
         meaning, button = element("p", "All processes follow from their next block on."), "Change λ"
         meaning = joined(meaning, await _estimated(service, name, cost))
+    elif "add" in form:
+        title, button = f"Add {form['add'].strip()} to {name}?", "Add it"
+        meaning = element("p", "It can be drawn from the next block on, in all processes. What was learnt stays.")
+    elif "retire" in form:
+        title, button = f"Retire {form['retire']} in {name}?", "Retire it"
+        words = "Its block ends with the rounds handed out, and it is never drawn again, in all processes. "
+        meaning = element("p", f"{words}Added again, it begins as a new arm. To stop it for a while, pause it.")
     else:
         act, until = form["act"], f" for {wanted['until']}" if "until" in wanted else ""
         title = f"Unpin {name}?" if act == "unpin" else f"{act.capitalize()} {wanted[act]} of {name}{until}?"
@@ -379,6 +393,15 @@ async def change(service: Service, request: Request, client: Token) -> Response:
     words = element("p", f"Reason: {reason}.")
     crumbs = element("a", name, href=home, class_="crumb")
     return page(service.root, title, words, meaning, form_shown, crumbs=crumbs, client=client)
+
+
+def _wanted(form: dict[str, str], view: GameView) -> dict[str, Any]:
+    """Return the change that a form asks for."""
+    if "cost" in form:
+        return _cost_wanted(form)
+    if "add" in form:
+        return {"add_arms": [form["add"].strip()]}
+    return {"retire_arms": [form["retire"]]} if "retire" in form else _act_wanted(form, view)
 
 
 def _cost_wanted(form: dict[str, str]) -> dict[str, Any]:
@@ -441,6 +464,11 @@ def _table_of_changes(changes: list[ChangeView]) -> Html:
 
 def _changed(change: ChangeView) -> str:
     """Return a change in words."""
+    if change.kind == "restore":
+        return f"restored from {change.detail['copy']}; what was there is in {change.detail['kept']}"
+    if change.kind == "clock":
+        was, now = change.detail["clock"]
+        return f"clock: {utc(was)} → {utc(now)}"
     if change.kind != "settings":
         arm = "" if change.detail["arm"] is None else f" {change.detail['arm']}"
         return f"{change.kind}{arm}{until_utc(change.detail['until'])}"
@@ -457,6 +485,10 @@ def _value(name: str, value: Any) -> str:
 
 # The page of one game: what it holds and why, its lanes, costs, draws, arms, late losses and changes.
 
+SHOWN_ARMS = 8
+"""Arms that are shown in charts and at first in the table."""
+MOST_ROWS = 1000
+"""Other arms in the table."""
 LANES = 256
 """Columns of the lanes that show which arm was held."""
 DOT = Marker("o", "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z")
@@ -477,6 +509,7 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
     """One game."""
     name = request.path_params["name"]
     board = await service.see(name, service.dashboard)
+    by_time, (often, _) = request.query_params.get("axis") == "time", _often(board)
     line = await service.line(name)
     view, home = board.view, home_of(service, name)
     parts = [
@@ -488,16 +521,17 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
             element(
                 "section",
                 element("h2", "Cost so far"),
-                _about_cost(board.lines),
+                _about_cost(view, board.lines),
                 _link_to_comparison(view, home),
-                _cost_chart(view, board.lines),
+                _axis(home, by_time),
+                _cost_chart(view, board.lines, often, by_time),
                 id="cost",
             ),
             element(
                 "section",
                 element("h2", "Drawn with probability"),
-                _about_draws(board.lines),
-                _draws_chart(view, board.lines),
+                _about_draws(view, board.lines),
+                _draws_chart(view, board.lines, often, by_time),
                 id="drawn",
             ),
             class_="two",
@@ -506,9 +540,63 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
         element("section", element("h2", "How late losses come"), _lateness(board.waits)),
         element("section", element("h2", "Switching cost λ"), change_cost(view, client, home)),
         element("section", element("h2", "Pause or pin an arm"), change_arms(view, client, home)),
+        element("section", element("h2", "Add or retire an arm"), _arms_in_play(view, client, home)),
+        element("section", element("h2", "Follow a decision"), _lookup(home)),
         element("section", element("h2", "Last changes"), last_changes(board.changes, home)),
     ]
     return page(service.root, name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
+
+
+def _lookup(home: str) -> Html:
+    field = input_field("id", wide=True, type="text", name="id", required="", maxlength=200, autocomplete="off")
+    words = element("p", "Who asked for it, why this arm, what it lost and when, and what was learnt.")
+    button = element("button", "Follow it", class_="action")
+    return joined(words, element("form", field, button, method="get", action=f"{home}/decision", class_="change"))
+
+
+async def show_decision(service: Service, request: Request, client: Token) -> Response:
+    """One decision."""
+    name = request.path_params["name"]
+    home, id = home_of(service, name), request.query_params.get("id", "").strip()
+    crumbs = element("a", name, href=home, class_="crumb")
+    if not id:
+        return page(service.root, "Follow a decision", _lookup(home), crumbs=crumbs, client=client)
+    found = await service.games.look(name, partial(record_of, id=id))
+    named = {
+        "asked for": f"{utc(found.asked)} UTC" if found.asked is not None else "no longer known",
+        "by the call": found.request or "no longer known",
+        "conversation": found.key or "–",
+        "arm": f"{found.arm}, with probability {found.probability:.4g}, chosen by the {found.by}",
+        "block": f"{number(found.block)}, round {number(found.round + 1)} of it",
+        "loss": f"{found.status}, {found.loss!r}" if found.loss is not None else found.status,
+        "measured": json.dumps(found.measures, ensure_ascii=False) if found.measures else "–",
+        "reported": "–" if found.told is None else f"{utc(found.told)} UTC",
+        "counted as": "–" if found.counted is None else repr(found.counted),
+        "learnt": found.learnt,
+    }
+    rows = [element("div", element("dt", term), element("dd", value)) for term, value in named.items()]
+    parts = [
+        element("p", found.why, class_="why"),
+        element("dl", *rows, class_="facts"),
+        element("p", element("a", "Back to the game", href=home)),
+    ]
+    return page(service.root, f"Decision {found.id}", *parts, crumbs=crumbs, client=client)
+
+
+def _arms_in_play(view: GameView, client: Token, home: str) -> Html:
+    """Return the forms that add and retire arms."""
+    words = element("p", "A new arm begins as its policy does with new arms. One that is retired is never drawn again.")
+    if view.policy.get("arms") is None:
+        return element("p", "The arms of this game have no names, so none can be added or retired.")
+    if client.role != "admin":
+        return joined(words, _needs_admin())
+    new = input_field("new arm", type="text", name="add", required="", maxlength=200, autocomplete="off")
+    arms = element("select", *(element("option", str(arm), value=str(arm)) for arm in view.arms), name="retire")
+    return joined(
+        words,
+        _change_form(home, "Look at the new arm", new),
+        _change_form(home, "Look at what retiring means", element("label", "arm", arms)),
+    )
 
 
 def _settings(view: GameView) -> str:
@@ -566,61 +654,79 @@ def _arm_look(arm: int, dash: tuple[float, ...] = (), marker: Marker = Marker())
     return Look(*PALETTE[arm % len(PALETTE)], dash, marker)
 
 
-def _cost_chart(view: GameView, lines: Lines | None) -> Html:
-    look = {"paid": Look(*INK), **{f"only {name}": _arm_look(i, (3, 2)) for i, name in enumerate(view.names)}}
+def _axis(home: str, by_time: bool) -> Html:
+    """Return the choice between rounds and time along the charts."""
+    other = element("a", "Show rounds", href=home) if by_time else element("a", "Show time", href=f"{home}?axis=time")
+    return element("p", other, f" instead of {'time (UTC)' if by_time else 'rounds'} along the charts.", class_="quiet")
+
+
+def _along(lines: Lines, by_time: bool) -> Any:
+    """Return where the ends of stretches lie along a chart."""
+    return (np.array(lines.times) * 1000).astype("datetime64[ms]") if by_time else np.array(lines.rounds)
+
+
+def _cost_chart(view: GameView, lines: Lines | None, often: Sequence[int], by_time: bool) -> Html:
+    look = {"paid": Look(*INK), **{f"only {view.names[i]}": _arm_look(i, (3, 2)) for i in often}}
     found: list[list[float | None] | list[float]] = []
     if lines is not None:
         others = {
             "your rule": (lines.rule, Look(*INK, (4, 1.5, 1, 1.5))),
             "best plan": (lines.plan, Look(*INK, (1, 1.5))),
-            "proved bound": (lines.bound if _near(lines) else None, Look(*QUIET)),
+            "proved bound": (_within_sight(lines), Look(*QUIET)),
         }
         look |= {name: style for name, (values, style) in others.items() if values is not None}
-        found = [lines.cost, *lines.fixed, *(values for values, _ in others.values() if values is not None)]
+        found = [
+            lines.cost,
+            *(lines.fixed[i] for i in often),
+            *(values for values, _ in others.values() if values is not None),
+        ]
     drawn = tuple(
-        Line(name, lines.rounds, np.array(values, dtype=np.float64))
+        Line(name, _along(lines, by_time), np.array(values, dtype=np.float64))
         for name, values in zip(look, found, strict=False)
         if lines is not None
     )
-    return line_chart(_one_chart("cost", drawn), "cost so far", look=look, live="cost-numbers")
+    return line_chart(_one_chart("cost", drawn, by_time), "cost so far", look=look, live="cost-numbers")
 
 
-def _draws_chart(view: GameView, lines: Lines | None) -> Html:
-    look = {str(name): _arm_look(i, marker=DOT) for i, name in enumerate(view.names)}
+def _draws_chart(view: GameView, lines: Lines | None, often: Sequence[int], by_time: bool) -> Html:
+    look = {str(view.names[i]): _arm_look(i, marker=DOT) for i in often}
     drawn = []
     if lines is not None:
-        for arm, name in enumerate(look):
+        for arm, name in zip(often, look, strict=True):
             at = [i for i, one in enumerate(lines.sample) if one is not None and one[0] == arm]
             values = [one[1] for one in lines.sample if one is not None and one[0] == arm]
-            drawn += [Line(name, [lines.rounds[i] for i in at], values, joined=False)] if at else []
-    return line_chart(_one_chart("probability", tuple(drawn)), "arms drawn", look=look, live="drawn-numbers")
+            drawn += [Line(name, _along(lines, by_time)[at], values, joined=False)] if at else []
+    return line_chart(_one_chart("probability", tuple(drawn), by_time), "arms drawn", look=look, live="drawn-numbers")
 
 
-def _one_chart(label: str, lines: tuple[Line, ...]) -> LineChart:
-    return one_panel(Panel(label, lines, "linear"), x_label="round")
+def _one_chart(label: str, lines: tuple[Line, ...], by_time: bool) -> LineChart:
+    return one_panel(Panel(label, lines, "linear"), x_label="time (UTC)" if by_time else "round")
 
 
-def _near(lines: Lines) -> bool:
-    """Return True if the bound can be drawn beside the other lines without flattening them."""
-    if lines.bound is None or lines.bound[-1] is None:
-        return False
-    return lines.bound[-1] <= 3.0 * max(lines.cost[-1], *(line[-1] or 0.0 for line in lines.fixed))
+def _within_sight(lines: Lines) -> list[float | None] | None:
+    """Return the bound as far as it does not flatten the other lines; None if nothing is left of it."""
+    if lines.bound is None:
+        return None
+    highest = 1.1 * max(lines.cost[-1], *(line[-1] or 0.0 for line in lines.fixed))
+    shown = [value if value is not None and value <= highest else None for value in lines.bound]
+    return shown if sum(value is not None for value in shown) > 1 else None
 
 
-def _about_cost(lines: Lines | None) -> Html:
+def _about_cost(view: GameView, lines: Lines | None) -> Html:
     """Describe the lines of the chart."""
     if lines is None:
         return _caption("cost", "No block has begun yet.")
     known = lines.known_from is not None
     held = "each arm, had it been held" if known else "each arm's mean loss so far, as if it had been held all along"
-    words = [f"What was paid, switches included. Dashed: {held}."]
+    words = [f"What was paid, switches included. Dashed: {held}.{_of_how_many(view)}"]
     if known:
         since = f" from round {number(lines.known_from + 1)} on" if lines.known_from else ""
         words += [f"Dotted: the best plan in hindsight{since}."]
     if lines.rule is not None:
         words += ["Dash-dotted: your rule, by the mean of the blocks that it was given."]
     if lines.bound is not None:
-        where = "" if _near(lines) else f", now {cost_shown(lines.bound[-1] or 0.0)} and far above"
+        seen, now = _within_sight(lines), cost_shown(lines.bound[-1] or 0.0)
+        where = "" if seen is not None and seen[-1] is not None else f", now {now} and far above"
         bound = f"Proved bound{where}: the best arm's cost and what the policy costs more at most, on average"
         words += [f"{bound} ({lines.proved}; for losses that come before the next block begins)."]
     if not lines.whole:
@@ -635,9 +741,10 @@ def _link_to_comparison(view: GameView, home: str) -> Html:
     return element("p", element("a", "What does the policy save next to your rule?", href=f"{home}/compare"))
 
 
-def _about_draws(lines: Lines | None) -> Html:
+def _about_draws(view: GameView, lines: Lines | None) -> Html:
     every = "Each block" if lines is None or lines.every == 1 else f"One of {number(lines.every)} blocks"
-    return _caption("drawn", f"{every} is a point: the probability its arm was drawn with.")
+    words = f"{every} is a point: the probability its arm was drawn with."
+    return _caption("drawn", f"{words}{_of_how_many(view)}")
 
 
 def _caption(chart: str, words: str) -> Html:
@@ -655,7 +762,8 @@ def _lanes(board: Board) -> Html:
     total, starts = lengths.sum(), np.cumsum(lengths) - lengths
     shares = np.round(held / np.maximum(lengths, 1.0)[:, None], 1)
     rows = []
-    for arm, name in enumerate(view.names):
+    for arm in _often(board)[0]:
+        name = view.names[arm]
         boxes = []
         for share, columns in groupby(range(len(held)), key=lambda i, arm=arm: shares[i, arm]):  # type: ignore[misc]
             some = list(columns)
@@ -665,13 +773,16 @@ def _lanes(board: Board) -> Html:
         shown = element("b", str(name)) if name == view.arm else joined(str(name))
         rows.append(Band(shown, label, boxes))
     ends = (f"round {number(max(rounds - total, 0) + 1)}", f"round {number(rounds)}")
-    return bands(rows, max(total, 1), ends, id="lanes", data_live="yes")
+    shown = bands(rows, max(total, 1), ends, id="lanes", data_live="yes")
+    return joined(shown, element("p", _of_how_many(view), class_="caption"))
 
 
 def _arms(board: Board) -> Html:
     drawn = dict(zip(board.view.arms, board.view.probabilities or [], strict=False))
     rows = []
+    measured = sorted({name for recent in board.recent for name in recent.measures})
     for i, (arm, interval) in enumerate(zip(board.totals.arms, board.intervals, strict=True)):
+        recent = board.recent[i]
         mean = arm.mean if arm.told else None  # a substitute for missing losses is no evidence
         chance = drawn.get(arm.arm)
         meter = Html("–")
@@ -687,12 +798,34 @@ def _arms(board: Board) -> Html:
                 number(arm.rounds),
                 number(arm.told),
                 with_interval(mean, interval),
+                *(mean_shown(some) for some in (recent.hour, recent.day, recent.latest)),
+                number(recent.failures),
+                *(f"{recent.measures[name]:.4g}" if name in recent.measures else "–" for name in measured),
                 moment(arm.last_used, board.now),
             ]
         )
-    heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)", "last begun"]
-    note = element("p", "Intervals are made of the last 2,000 blocks, a block being one observation.", class_="caption")
-    return joined(as_table(heads, rows, "arms"), note)
+    heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)"]
+    heads += ["last hour", "last day", "last 1,000", "failed", *measured, "last begun"]
+    words = "Means of an hour and a day are made of the game's last 20,000 losses at most. "
+    words += f"{' and '.join(['Failures', *measured])} are of the game's last 1,000 losses, which all arms share. "
+    words += "Intervals are made of the last 2,000 blocks, a block being one observation."
+    often, others = _often(board)
+    parts = [as_table(heads, [rows[i] for i in often], "arms")]
+    if others:
+        summary = element("summary", f"The {counted(len(others), 'arm')} played less")
+        parts += [element("details", summary, as_table(heads, [rows[i] for i in others[:MOST_ROWS]], "other-arms"))]
+    return joined(*parts, element("p", words, class_="caption"))
+
+
+def _often(board: Board) -> tuple[list[int], list[int]]:
+    """Return the arms that are shown at once, in their order: those played most; and the others, the same way."""
+    ranked = sorted(range(len(board.totals.arms)), key=lambda i: (-board.totals.arms[i].rounds, i))
+    return sorted(ranked[:SHOWN_ARMS]), ranked[SHOWN_ARMS:]
+
+
+def _of_how_many(view: GameView) -> str:
+    """Say that not all arms are shown, where that is so."""
+    return f" The {SHOWN_ARMS} arms played most, of {number(len(view.names))}." if len(view.names) > SHOWN_ARMS else ""
 
 
 def _lateness(waits: list[float]) -> Html:
@@ -733,6 +866,7 @@ OPERATIONS = [
     Operation("GET", "/", show_list, "read", page=True),
     Operation("GET", "/games/{name}", show_game, "read", page=True),
     Operation("GET", "/games/{name}/compare", show_comparison, "read", page=True),
+    Operation("GET", "/games/{name}/decision", show_decision, "read", page=True),
     Operation("GET", "/games/{name}/changes", show_changes, "read", page=True),
     Operation("POST", "/games/{name}/change", change, "admin", page=True),
     Operation("GET", "/login", show_login, None, page=True),

@@ -29,7 +29,8 @@ from holdfast.numerics.statistics import student_quantile
 from holdfast.players.saves import described
 from holdfast.policies.hedge import AdaptiveHedgeSwitch
 from holdfast.policies.policy import Policy
-from holdfast.service.messages import BlockView, ChangeView, GameLine, GameView, Hold, Paused
+from holdfast.service.arms import IN_A_DAY, LATEST, Recent, heard_lately, recent_of, warnings_of
+from holdfast.service.messages import ArmLine, BlockView, ChangeView, GameLine, GameView, Hold, Paused
 from holdfast.text import number
 
 # The course of a whole game, for its page: sums over stretches of blocks, which are read once and then kept.
@@ -90,6 +91,8 @@ class Lines:
 
     rounds: list[int]
     """Rounds handed out by then."""
+    times: list[float]
+    """When the last block of each stretch began."""
     held: Array
     """Rounds of each arm's blocks, per stretch."""
     sample: list[tuple[int, float] | None]
@@ -227,6 +230,7 @@ def _lines(transaction: Transaction, setup: Setup, totals: Totals, stretches: St
         bound, statement = _bound(setup, rounds, means.T if fixed is None else fixed)
     return Lines(
         rounds=rounds.astype(int).tolist(),
+        times=_times(transaction, stretches.ends(head.block).tolist()),
         held=held,
         sample=_sample(transaction, stretches.ends(head.block).tolist()),
         every=stretches.size,
@@ -257,6 +261,19 @@ def _before(totals: Totals, summed: Array) -> Array:
     there = found > 0.0  # nothing is known of the rule's
     found[there] = np.maximum(found - summed, 0.0)[there]
     return found
+
+
+def _times(transaction: Transaction, numbers: list[int]) -> list[float]:
+    """Return when some blocks began; one whose row is gone as the one before."""
+    found: dict[int, float] = {}
+    for first in range(0, len(numbers), CHUNK):
+        some = numbers[first : first + CHUNK]
+        query = f"SELECT number, began FROM holdfast_blocks WHERE game = ? AND number IN ({', '.join('?' * len(some))})"
+        found |= dict(transaction.fetch(query, transaction.game, *some))
+    times: list[float] = []
+    for one in numbers:
+        times.append(found.get(one, times[-1] if times else min(found.values(), default=0.0)))
+    return times
 
 
 def _sample(transaction: Transaction, numbers: list[int]) -> list[tuple[int, float] | None]:
@@ -357,6 +374,9 @@ RECENT = 2000
 DAY = 86400.0
 MOST_TODAY = 20_000
 """Most blocks of one day summed up for the list."""
+
+MOST_LISTED = 100
+"""Arms in a line of the list and in the metrics."""
 
 CHANGES = 5
 """Changes on the page of a game."""
@@ -464,13 +484,13 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
     """Return a game's line in the list, with warnings."""
     head, totals = transaction.head, totals_of(transaction, setup)
     blocks = transaction.blocks("latest", 50)
-    losses = transaction.losses(blocks[-1].number, blocks[0].number) if blocks else []
+    heard = heard_lately(transaction, LATEST)
     since = None
     for block in blocks:
         if block.arm != head.arm:
             break
         since = block.began
-    last = max((loss.at for loss in losses), default=None)
+    last = max((loss.at for loss in heard), default=None)
     return GameLine(
         name=setup.game.name,
         label=setup.policy.label,
@@ -483,9 +503,42 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
         missing=totals.missing,
         cost=totals.cost,
         today=cost_since(transaction, now - now % DAY, totals.switching / max(totals.switches, 1)),
+        late=head.late,
         last_loss=last,
-        warnings=_warnings(now, totals, [loss.loss for loss in losses], last),
+        warnings=[
+            *_warnings(now, totals, [loss.loss for loss in heard[:300]], last),
+            *warnings_of(setup, totals, heard, max(now, head.clock)),
+        ],
+        arms=arm_lines(transaction, setup, totals, recent_of(heard, len(setup.names), now), now),
     )
+
+
+def arm_lines(
+    transaction: Transaction, setup: Setup, totals: Totals, recent: Sequence[Recent], now: float
+) -> list[ArmLine]:
+    """Return the arms in play as they are now."""
+    head, down = transaction.head, paused(transaction, setup, now)
+    try:
+        drawn = dict(zip(setup.active, probabilities_of(transaction, setup).tolist(), strict=True))
+    except OutOfTurn:
+        drawn = {}
+    pin = pinned(transaction, setup, now)
+    return [
+        ArmLine(
+            arm=setup.names[i],
+            rounds=totals.arms[i].rounds,
+            told=totals.arms[i].told,
+            missing=totals.arms[i].missing,
+            mean=totals.arms[i].mean,
+            recent=recent[i].latest.value,
+            failures=recent[i].failures,
+            probability=drawn.get(i),
+            held=head.last_arm == i,
+            paused=setup.names[i] in down,
+            pinned=setup.names[i] == pin,
+        )
+        for i in setup.active[:MOST_LISTED]
+    ]
 
 
 def cost_since(transaction: Transaction, moment: float, price: float) -> float | None:
@@ -549,6 +602,8 @@ class Board:
     intervals: list[tuple[float, float] | None]
     """Interval of the mean loss of each arm."""
     lines: Lines | None
+    recent: list[Recent]
+    """What each arm lost lately."""
     waits: list[float]
     """Delays in seconds of the last losses after their decisions, sorted."""
     why: str
@@ -567,6 +622,7 @@ def dashboard(course: Course, transaction: Transaction, setup: Setup, now: float
         totals=totals,
         intervals=_intervals(setup, totals, blocks),
         lines=course.look(transaction, setup, totals),
+        recent=recent_of(heard_lately(transaction, IN_A_DAY), len(setup.names), max(transaction.head.clock, now)),
         waits=_waits(transaction, blocks),
         why=why(transaction, setup, now),
         changes=[ChangeView(**change) for _, change in reversed(changes)],

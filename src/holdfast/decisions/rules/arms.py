@@ -75,6 +75,12 @@ def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, flo
     return played, min(probability + float(p[mask].sum()), 1.0) if played == instead else probability
 
 
+def compared(view: View, call: HandOut) -> tuple[float, float]:
+    """Return `share` and `price` of a block that begins."""
+    share = view.setup.settings.holdback
+    return (share if call.rule is not None else -share), float(getattr(view.setup.policy, "switching_cost", 0.0))
+
+
 def held_back(view: View, call: HandOut, key: str | None = None) -> Block | None:
     """Return the next block if it is the rule's. The policy's draw is recorded and undone: it learns nothing."""
     setup, number = view.setup, view.head.block + 1
@@ -84,8 +90,9 @@ def held_back(view: View, call: HandOut, key: str | None = None) -> Block | None
     values = learner.copy().begin_some(0.0, 1.0)[0].tolist()
     values[0] = float(setup.active[int(values[0])])
     rounds, data = int(values[1]) if key is None else 0, block_text(setup, values)
-    live = int(key is not None)
-    return Block(number, key, call.rule, rounds, 1.0, call.clock, None, BY_RULE, data, view.head.asked, live=live)
+    share, price = compared(view, call)
+    block = Block(number, key, call.rule, rounds, 1.0, call.clock, None, BY_RULE, data, view.head.asked)
+    return block._replace(live=int(key is not None), share=share, price=price)
 
 
 def chance(stream: NDArray[np.uint64], number: int) -> float:

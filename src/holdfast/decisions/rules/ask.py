@@ -6,7 +6,7 @@ from holdfast.decisions.all_losses import look_ahead
 from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import PINNED, Block, Decision, HandedOut, Head
 from holdfast.decisions.requests import Ask, content_of
-from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
+from holdfast.decisions.rules.arms import HandOut, compared, held_back, who_plays, with_stretch
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, enter, is_open, settle_due, wait_for
 from holdfast.errors import Call, HoldfastError, InvalidParameter, OtherRequest, OutOfTurn, Words
@@ -25,8 +25,8 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
             same = "must be made again while all its decisions are remembered"
             return InvalidParameter("request", f"{same}: of {n} there are {len(before)}", view.name)
         return before
+    clock = view.time()
     setup, head = view.setup, view.head
-    clock = max(view.now, head.clock)
     value, bounds, ruled, down = 0.0, setup.bounds, None, frozenset[int]()
     try:
         announced = request.switching_cost is not None or request.loss_bound is not None
@@ -36,9 +36,7 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
         if request.fallback is not None:  # unknown to its caller: another process may have added it
             setup.arm_of("fallback", request.fallback)
         if setup.settings.holdback:
-            if rule is None:
-                raise InvalidParameter("rule", "must be given, since there is a holdback: what your rule chooses", None)
-            ruled = setup.arm_of("rule", rule)
+            ruled = None if rule is None else setup.arm_of("rule", rule)
         if setup.paused or request.available is not None:
             down = setup.down(clock, request.available)
     except (InvalidParameter, OutOfTurn) as refusal:
@@ -100,11 +98,14 @@ def _begin(view: View, n: int, call: HandOut) -> list[Block]:
         return [held]
     left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
     drawn = view.state().learner.begin_some(call.announced, left).tolist()
+    share, price = compared(view, call) if setup.settings.holdback else (0.0, 0.0)
     blocks, first = [], head.asked
     for number, values in enumerate(drawn, head.block + 1):
         arm, rounds, probability = setup.active[int(values[0])], int(values[1]), values[2]
         data = block_text(setup, values)
         blocks.append(Block(number, None, arm, rounds, probability, call.clock, call.bound, 0, data, first))
+        if share:
+            blocks[-1] = blocks[-1]._replace(share=share, price=price)
         first += rounds
     return blocks
 

@@ -15,7 +15,7 @@ from holdfast.decisions.models import MOST_TIME, ChangeMade, Game, new_token
 from holdfast.decisions.requests import Change, SetAvailability
 from holdfast.decisions.rules.conversations import expire
 from holdfast.decisions.rules.report import View, settle, wait_for
-from holdfast.decisions.settings import ArmSums, Settings, Setup, State
+from holdfast.decisions.settings import ArmSums, Setup, State
 from holdfast.errors import Form, HoldfastError, InvalidParameter, OtherSettings, Words
 from holdfast.players.game import Game as Learner
 from holdfast.players.saves import described
@@ -56,6 +56,15 @@ def difference(setup: Setup, policy: Policy | None, compared: Mapping[str, Any])
     return OtherSettings(setup.game.name, found, changes) if found else None
 
 
+def as_given(other: OtherSettings, policy: Policy | None, given: Mapping[str, Any]) -> Change:
+    """Return the change after which a game has the settings given."""
+    named = ("switching_cost", "add_arms", "retire_arms")
+    changes: dict[str, Any] = {name: other.wanted[name] for name in named if name in other.wanted}
+    settings = {name: given[name] for name in other.wanted if name not in named}
+    reason = "the settings of the code that opened it"
+    return Change(**changes, settings=settings, policy=policy, compared=given, reason=reason)
+
+
 def _plain(policy: Policy) -> dict[str, Any]:
     """Return settings as JSON; with named arms, without their number."""
     content = described(policy)
@@ -82,7 +91,7 @@ def change(view: View, wanted: Change) -> HoldfastError | None:
     try:
         policy, arms = _changed_policy(before, wanted, view.head.block)
         settings = before.settings.changed(policy, wanted.settings)
-        if _costs(policy, settings) != _costs(before.policy, before.settings):
+        if settings.scale != before.settings.scale:
             settings = replace(settings, held_since=view.head.block)
         after = before
         if policy != before.policy or settings != before.settings:
@@ -113,7 +122,7 @@ def set_availability(view: View, request: SetAvailability) -> HoldfastError | No
     """``pause`` or ``pin`` an arm until a time; ``resume`` or ``unpin`` it. Do nothing if it is so already."""
     kind, arm, number = request.kind, request.arm, -1
     try:
-        until = _end_of(request.until, view.now)
+        until = _end_of(request.until, view.time())
         expire(view)
         if kind != "unpin":
             number = view.setup.arm_of("arm", arm)
@@ -144,7 +153,7 @@ def set_availability(view: View, request: SetAvailability) -> HoldfastError | No
 
 
 def _end_of(until: object, now: float) -> float:
-    """Return a time, or a duration from now, in seconds since 1970."""
+    """Return a time, or a duration from now by the game's clock, in seconds since 1970."""
     if until is None:
         return math.inf
     end = now + until.total_seconds() if isinstance(until, timedelta) else None
@@ -155,11 +164,6 @@ def _end_of(until: object, now: float) -> float:
         rule = Words("must be a time to come, before the year 5138, ", form)
         raise InvalidParameter("until", rule, str(until))
     return end
-
-
-def _costs(policy: Policy, settings: Settings) -> tuple[object, ...]:
-    """Return what must stay the same while a policy and a rule are compared."""
-    return getattr(policy, "switching_cost", None), settings.scale, settings.holdback
 
 
 def _detail(before: Setup, after: Setup) -> str:

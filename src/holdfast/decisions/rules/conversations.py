@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import Block, Decision, HandedOut
 from holdfast.decisions.requests import End, Settle
-from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
+from holdfast.decisions.rules.arms import HandOut, compared, held_back, who_plays, with_stretch
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, settle, settle_due, wait_for
 from holdfast.errors import HoldfastError, InvalidParameter
 
@@ -29,6 +29,8 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
         values = view.state().learner.begin_some(call.announced, 1.0)[0].tolist()
         number, arm, data = head.block + 1, setup.active[int(values[0])], block_text(setup, values)
         block = Block(number, key, arm, 0, values[2], call.clock, call.bound, 0, data, head.asked, live=1)
+        share, price = compared(view, call)
+        block = block._replace(share=share, price=price)
         view.events.begun[number] = block
         head = head._replace(block=number, drawn=head.drawn + 1)
     rounds, played = range(block.rounds, block.rounds + n), block.played
@@ -90,7 +92,7 @@ def end_idle(view: View, clock: float) -> None:
 
 def expire(view: View, request: Settle | None = None) -> int:
     """Settle what is due, end idle conversations, and keep the time. Return the number of blocks settled."""
-    before, clock = view.head.settled, max(view.now, view.head.clock)
+    before, clock = view.head.settled, view.time()
     settle_due(view, clock)
     end_idle(view, clock)
     view.head = view.head._replace(clock=clock)

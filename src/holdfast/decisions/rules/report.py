@@ -17,10 +17,10 @@ from typing import Protocol
 
 from holdfast.decisions.all_losses import last_known, learn, look_ahead
 from holdfast.decisions.codec import block_text, block_values, undamaged
-from holdfast.decisions.models import Block, Events, HandedOut, Head, Loss, Receipt, Seen, new_token
+from holdfast.decisions.models import Block, ChangeMade, Events, HandedOut, Head, Loss, Receipt, Seen, new_token
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
-from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, players_of, stand_in_for
+from holdfast.decisions.settings import FAR_AHEAD, WINDOW, Setup, State, parts_of, players_of, stand_in_for
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -90,6 +90,26 @@ class View:
     """True if the call may have been made before a connection was lost."""
     may_forget: int = FORGET_AT_ONCE
     _settled: deque[Block] = field(default_factory=deque)
+    _began: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._began = self.head.clock
+
+    def time(self) -> float:
+        """The game's time: the latest that was seen, by this call or before.
+
+        A call that moved it far ahead may have had a clock that is wrong, or have come after an idle night. Whoever
+        comes then with a clock that is behind by about as much knows that no night has passed.
+        """
+        leap = self.head.leap
+        if leap and self.head.clock - self.now > 0.5 * leap:
+            take_back(self, max(self.now, self.head.clock - leap))
+        return max(self.now, self.head.clock)
+
+    def written(self) -> Head:
+        """The head as it is to be written."""
+        moved = self.head.clock - self._began
+        return self.head._replace(leap=moved) if moved > FAR_AHEAD else self.head
 
     def state(self) -> State:
         """The state, for changing."""
@@ -139,7 +159,7 @@ Answers = list[Receipt | HoldfastError]
 
 def tell(view: View, request: Tell) -> Answers:
     """Record losses one after the other. Return for each a receipt or why it was refused, as some were before."""
-    reports, clock = request.reports, max(view.now, view.head.clock)
+    reports, clock = request.reports, view.time()
     view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
     if not view.setup.follows_lateness:  # which the losses change: looked at by asks only, their order does not matter
         settle_due(view, clock)
@@ -239,7 +259,7 @@ def _as_if_asked(view: View, losses: Mapping[int, float], announced: float, cloc
 
 def observe(view: View, request: Observe) -> HoldfastError | None:
     """Record the losses of all arms in a round that this game did not decide, as a block without rounds."""
-    setup, clock, losses = view.setup, max(view.now, view.head.clock), request.losses
+    setup, clock, losses = view.setup, view.time(), request.losses
     content = content_of(request)
     if view.again or content:
         named = [ask for ask, _ in view.reads.asked(view.name)]
@@ -383,6 +403,25 @@ def settle_due(view: View, clock: float, asked: int = 0) -> None:
     left = [(b.due, b.last) for b in (*waiting[len(due) :], *view.reads.blocks("next due", mark)) if b.due is not None]
     next_due, next_last = min(left, default=(None, 0.0))
     view.head = view.head._replace(next_due=next_due, next_last=next_last, clock=clock)
+
+
+def take_back(view: View, clock: float) -> None:
+    """Go back to an earlier time, since a clock ran ahead: what began to wait after it waits from now."""
+    head, waiting = view.head, []
+    for stored in view.reads.blocks("open"):
+        block = view.blocks.get(stored.number, stored)
+        if block.settled_order is None and block.last > clock:
+            due = None if block.due is None else view.setup.settings.due(clock, head.asked)
+            block = block._replace(last=clock, due=due)
+            view.change(block)
+        if block.settled_order is None and block.due is not None:
+            waiting.append((block.due, block.last))
+    next_due, next_last = min(waiting, default=(None, 0.0))
+    idle = None if head.next_idle is None else clock
+    view.head = head._replace(clock=clock, leap=0.0, next_due=next_due, next_last=next_last, next_idle=idle)
+    view._began = clock
+    detail = json.dumps({"clock": [head.clock, clock]})
+    view.events.changes.append(ChangeMade(clock, "clock", detail, "one process's clock ran ahead of the others'"))
 
 
 def wait_for(view: View, block: Block, clock: float, asked: int) -> None:

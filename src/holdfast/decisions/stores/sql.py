@@ -57,7 +57,7 @@ SCHEMA = (
         arm BIGINT NOT NULL, last_arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         handed BIGINT NOT NULL, probability {float} NOT NULL, asked BIGINT NOT NULL, switches BIGINT NOT NULL,
         paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
-        removed BIGINT NOT NULL, clock {float} NOT NULL, heard BIGINT NOT NULL,
+        removed BIGINT NOT NULL, clock {float} NOT NULL, leap {float} NOT NULL, heard BIGINT NOT NULL,
         late BIGINT NOT NULL, lateness {float} NOT NULL, delay {float} NOT NULL,
         next_due {float}, next_last {float} NOT NULL, next_idle {float}) {hot}""",
     """CREATE TABLE holdfast_states (
@@ -69,7 +69,7 @@ SCHEMA = (
         last {float} NOT NULL, played TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
         late BIGINT NOT NULL, due {float},
         settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
-        learnt BIGINT NOT NULL,
+        learnt BIGINT NOT NULL, share {float} NOT NULL, price {float} NOT NULL,
         PRIMARY KEY (game, number)) {compact}""",
     "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
     "CREATE UNIQUE INDEX holdfast_blocks_keys ON holdfast_blocks (game, key) WHERE live = 1",
@@ -218,7 +218,7 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
             and 0 <= row.asked <= MOST_COUNT
             and 0 <= row.forgotten <= row.settled <= row.block <= MOST_COUNT
             and max(row.current, row.drawn, row.removed) <= row.block
-            and min(row.current, row.drawn, row.removed, row.lateness, row.delay) >= 0
+            and min(row.current, row.drawn, row.removed, row.lateness, row.delay, row.leap) >= 0
             and 0 <= row.late <= row.heard
             and (row.arm >= 0 or row.current == 0)
             and 0 <= row.kept <= MOST_COUNT

@@ -19,6 +19,7 @@ from holdfast import bounds
 from holdfast.bounds.table import Proved, proved_cost, proved_regret
 from holdfast.checks import check_fields, one_of, whole
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
+from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
 from holdfast.lab.judge import COST
 from holdfast.lab.plan import (
@@ -41,10 +42,12 @@ from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
 from holdfast.policies.policy import Policy
-from holdfast.policies.registry import make_policy
+from holdfast.policies.registry import entry_of, find_policy
 from holdfast.policies.tsallis import TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.results import Result
 from holdfast.simulation import Power
+from holdfast.simulation.costs import Costs
+from holdfast.simulation.described import described_policy
 from holdfast.simulation.run import checkpoint_rounds
 
 CHECKPOINTS = 100
@@ -57,9 +60,6 @@ BATCHES = (-2, -1, 0, 1, 2)
 
 CASES = {"easy": (EASY_GAP, EASY_COST), "hard": (HARD_GAP, HARD_COST), "free": (HARD_GAP, 0.0)}
 """Gap and switching cost of the stochastic figures."""
-
-FURTHER = ("adaptive",)
-"""Policies of our own that can be played and drawn beside the paper's six."""
 
 LONGEST_PROBE = 10**8
 """Longest horizon growth is fitted on; otherwise up to a thousand times the figures'."""
@@ -89,13 +89,16 @@ class PaperSettings:
     n_arms: int = field(default=8, metadata=whole(least=2, most=10**4))
     seed: int = 0
     further: tuple[str, ...] = ()
-    """Policies of `FURTHER` beside the paper's; none by default."""
+    """Policies beside the paper's, each an id or ``"module:Class"``, perhaps with parameters; none by default."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         object.__setattr__(self, "seed", check_seed(self.seed))
-        for name in self.further:
-            one_of("further", name, FURTHER)
+        for text in self.further:
+            if text in POLICIES:
+                raise InvalidParameter("further", "must not be one of the paper's six, which play anyway", text)
+            if ":" not in text:
+                find_policy(text)  # those of users are imported when they play
         object.__setattr__(self, "further", tuple(dict.fromkeys(self.further)))
 
     @property
@@ -236,10 +239,13 @@ def _compared(setting: str) -> Cells:
         K, T = settings.n_arms, settings.horizon
         place = paper_settings(T, K)[setting]
         cost = place.switching_cost
-        further = {
-            name: make_policy({"policy": name, "n_arms": K, "switching_cost": cost}) for name in settings.further
-        }
-        return [_cell(six_policies(K, cost, T) | further, place.environment, cost, T)]
+        further, code = {}, dict[str, str]()
+        for text in settings.further:
+            entry = {**entry_of(text, "further"), "name": text}
+            _, further[text], own = described_policy("further", entry, place.environment, T, Costs.of(cost))
+            code |= own
+        cell = _cell(six_policies(K, cost, T) | further, place.environment, cost, T)
+        return [replace(cell, code=code)]
 
     return cells
 

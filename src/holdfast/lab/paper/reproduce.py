@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +26,13 @@ from holdfast.lab.paper.plan import (
 )
 from holdfast.lab.paper.report import chart_of, report_of
 from holdfast.lab.tables import play
+from holdfast.policies.registry import POLICIES as POLICY_IDS
 from holdfast.report.drawing import KINDS, write_images
 from holdfast.results import Result
 from holdfast.runs import Outputs, document
 from holdfast.simulation import Backend
 from holdfast.simulation.backends import find_backend
+from holdfast.simulation.contract import check_own
 from holdfast.simulation.run import progress_bar, shows_progress
 from holdfast.text import counted
 
@@ -90,7 +93,8 @@ def reproduce(
     replications, horizon, n_arms, seed
         The size of the run; the defaults are the paper's.
     further
-        Policies to play and draw beside the paper's six: ``"adaptive"``.
+        Policies to play and draw beside the paper's six, any number: ids, or ``"module:Class"`` for your own, with
+        parameters ``"module:Class:name=value"``.
     backend, workers, scheduler, progress
         As in `simulate`.
     echo, verbose
@@ -102,6 +106,7 @@ def reproduce(
     where = find_backend(backend, workers=workers, scheduler=scheduler)
     with claimed(out, "reproducing the paper") as folder:
         outputs = Outputs(folder, WHAT, MANIFEST)
+        check_own(*(policy for cell in paper_plan(asked, settings).cells for policy in cell.policies.values()))
         outputs.recover()
         others = _others(outputs, asked, settings)
         sound = [row for figure in others if _sound(figure, outputs, settings, echo) for row in rows_of([figure])]
@@ -123,6 +128,10 @@ def load(out: Path | str) -> Findings:
     """Read the findings that `reproduce` left in `out`; refuse a table that was changed since."""
     folder = Path(out)
     settings, figures, _ = _saved(folder)
+    for text in settings.further:
+        module, colon, _ = text.partition(":")
+        if colon and module not in (*POLICY_IDS, *sys.modules):
+            raise BadSavedState(f"{folder} has results of {text}, a policy of your own: import {module} first")
     damaged = _damaged(Outputs(folder, WHAT, MANIFEST), rows_of(figures), settings)
     if damaged:
         raise BadSavedState(f"{folder} must have its tables as they were written; these differ: {', '.join(damaged)}")

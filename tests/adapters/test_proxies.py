@@ -1,0 +1,392 @@
+"""`holdfast steer` with a real HAProxy and a real Envoy on loopback."""
+
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import command_here
+from pages import ROOT
+from service import free_port
+
+import holdfast as hf
+from holdfast.adapters.proxies import Counts, Envoy, HAProxy, Steering, steering_of
+
+pytestmark = pytest.mark.slow
+
+HAPROXY = shutil.which("haproxy") or ("/usr/sbin/haproxy" if os.path.exists("/usr/sbin/haproxy") else None)
+TYPE = "type.googleapis.com/envoy.extensions.filters"
+ENVOY = Path(sys.executable).parent / "envoy"
+
+
+class Backend:
+    """A server that answers with its name, and fails or dawdles when told to."""
+
+    def __init__(self, name: str) -> None:
+        self.fails, self.waits = False, 0.0
+        backend = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                time.sleep(backend.waits)
+                self.send_response(500 if backend.fails else 200)
+                self.send_header("content-length", str(len(name)))
+                self.end_headers()
+                self.wfile.write(name.encode())
+
+            def log_message(self, *arguments: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def backends() -> Iterator[dict[str, Backend]]:
+    found = {name: Backend(name) for name in "ab"}
+    yield found
+    for one in found.values():
+        one.server.shutdown()
+        one.server.server_close()
+
+
+class Traffic(threading.Thread):
+    """Requests one after the other: what answered, and with which status."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(daemon=True)
+        self.port, self.ends = port, threading.Event()
+        self.seen: list[tuple[float, int, str]] = []
+        self.start()
+
+    def run(self) -> None:
+        while not self.ends.wait(0.005):
+            try:
+                wire = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+                wire.request("GET", "/")
+                answer = wire.getresponse()
+                self.seen.append((time.monotonic(), answer.status, answer.read().decode()))
+                wire.close()
+            except OSError as error:
+                self.seen.append((time.monotonic(), 0, str(error)))
+
+    def since(self, then: float) -> list[tuple[int, str]]:
+        return [(status, name) for at, status, name in self.seen if at >= then]
+
+
+def until(check: Any, what: str, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as wire:
+        return wire.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Process:
+    """A proxy that is running."""
+
+    def __init__(self, command: list[Any], port: int) -> None:
+        self.process = subprocess.Popen(
+            list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            until(lambda: answers(port) or self.process.poll() is not None, "the proxy does not listen")
+        except AssertionError:
+            self.process.kill()
+            raise
+        assert self.process.poll() is None, self.process.stderr.read()
+
+    def __enter__(self) -> "Process":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.kill()
+        self.process.communicate(timeout=20)
+
+
+def haproxy_with(backends: dict[str, Backend], folder: Path, agent: int) -> tuple[list[Any], int]:
+    if HAPROXY is None:
+        pytest.skip("needs HAProxy: apt-get install haproxy")
+    front = free_port()
+    servers = "\n".join(
+        f"    server {name} 127.0.0.1:{one.port} weight 100 agent-check agent-addr 127.0.0.1 agent-port {agent} "
+        f'agent-inter 200ms agent-send "{name}\\n"'
+        for name, one in backends.items()
+    )
+    (folder / "haproxy.cfg").write_text(
+        f"global\n    stats socket {folder}/h.sock\ndefaults\n    mode http\n    timeout connect 2s\n"
+        f"    timeout client 9s\n    timeout server 9s\nfrontend in\n    bind 127.0.0.1:{front}\n"
+        f"    default_backend app\nbackend app\n{servers}\n"
+    )
+    return [HAPROXY, "-f", folder / "haproxy.cfg", "-db"], front
+
+
+def envoy_with(folder: Path, admin: int) -> tuple[list[Any], int]:
+    if not ENVOY.exists():
+        pytest.skip("needs Envoy: make .venv/.partners installs it")
+    front = free_port()
+    (folder / "envoy.yaml").write_text(f"""
+admin: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {admin}}}}}}}
+node: {{id: test, cluster: test}}
+stats_flush_interval: 0.1s
+static_resources:
+  listeners:
+    - address: {{socket_address: {{address: 127.0.0.1, port_value: {front}}}}}
+      filter_chains:
+        - filters:
+            - name: envoy.filters.network.http_connection_manager
+              typed_config:
+                "@type": {TYPE}.network.http_connection_manager.v3.HttpConnectionManager
+                stat_prefix: in
+                route_config:
+                  virtual_hosts:
+                    - {{name: all, domains: ["*"], routes: [{{match: {{prefix: "/"}}, route: {{cluster: app}}}}]}}
+                http_filters:
+                  - name: envoy.filters.http.router
+                    typed_config: {{"@type": {TYPE}.http.router.v3.Router}}
+  clusters:
+    - name: app
+      type: EDS
+      connect_timeout: 1s
+      common_lb_config: {{healthy_panic_threshold: {{value: 0}}}}
+      eds_cluster_config:
+        eds_config: {{path_config_source: {{path: {folder}/app.json}}, resource_api_version: V3}}
+""")
+    return [ENVOY, "-c", folder / "envoy.yaml", "--concurrency", "1", "--log-level", "error"], front
+
+
+def settings_for(kind: str, folder: Path, backends: dict[str, Backend], port: int) -> dict[str, Any]:
+    common = {"url": f"sqlite:///{folder}/s.db", "game": "app", "interval": "0.5s", "proxy": kind}
+    if kind == "haproxy":
+        own = {"arms": ["a", "b"], "agent": f"127.0.0.1:{port}", "socket": f"{folder}/h.sock", "backend": "app"}
+    else:
+        arms = {name: f"127.0.0.1:{one.port}" for name, one in backends.items()}
+        own = {"arms": arms, "file": f"{folder}/app.json", "admin": f"127.0.0.1:{port}", "cluster": "app"}
+    return {**common, **own}
+
+
+@pytest.mark.parametrize("kind", ["haproxy", "envoy"])
+def test_requests_follow_the_arm_and_none_fails(kind: str, tmp_path: Path, backends: dict[str, Backend]) -> None:
+    port, ends = free_port(), threading.Event()
+    command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
+    steering = steering_of(settings_for(kind, tmp_path, backends, port))
+    game = steering.router
+    game.pin("a")
+    steering.proxy.move("a")
+    with Process(command, front):
+        traffic = Traffic(front)
+        for arm in "aba":
+            game.pin(arm)
+            steering.round(ends)  # moved as it begins
+            steering.round(ends)
+            then = time.monotonic()
+            time.sleep(0.3)
+            assert set(traffic.since(then)) == {(200, arm)}
+        assert {status for _, status, _ in traffic.seen} == {200}  # none failed during a change
+        game.unpin()
+        backends["b"].waits = 0.02
+        steering.round(ends)
+        steering.router.close()
+        steering.proxy.close()  # it has died: all goes on
+        then = time.monotonic()
+        time.sleep(1.0)
+        assert set(traffic.since(then)) == {(200, steering.arm)}
+        traffic.ends.set()
+        traffic.join(timeout=20)
+    totals = game.history.totals
+    assert totals.told >= 6
+
+
+@pytest.mark.parametrize("kind", ["haproxy", "envoy"])
+def test_failures_and_latency_are_read_back(kind: str, tmp_path: Path, backends: dict[str, Backend]) -> None:
+    port = free_port()
+    command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
+    steering = steering_of(settings_for(kind, tmp_path, backends, port))
+    proxy = steering.proxy
+    proxy.move("b")
+    with Process(command, front):
+        traffic = Traffic(front)
+        until(lambda: {name for _, name in traffic.since(time.monotonic() - 0.3)} == {"b"}, "b is not used")
+        backends["b"].fails, backends["b"].waits = True, 0.05
+        time.sleep(0.2)
+        before = proxy.counts("b")
+        time.sleep(1.0)
+        after = proxy.counts("b")
+        traffic.ends.set()
+        traffic.join(timeout=20)
+        requests = after.requests - before.requests
+        assert requests > 5
+        assert (after.failures - before.failures) / requests == pytest.approx(1.0, abs=0.3)
+        assert proxy.latency(before, after) > (0.04 if kind == "envoy" else 0.002)
+        assert proxy.counts("a").failures == 0
+    steering.proxy.close()
+    with pytest.raises(OSError, match=r"refused|No such file"):
+        proxy.counts("b")
+
+
+@pytest.mark.parametrize("kind", ["haproxy", "envoy"])
+def test_the_command_moves_away_from_what_fails(kind: str, tmp_path: Path, backends: dict[str, Backend]) -> None:
+    port = free_port()
+    command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
+    given = settings_for(kind, tmp_path, backends, port)
+    given["interval"] = "0.4s"
+    lines = []
+    for name, value in given.items():
+        inner = ", ".join(f'{key} = "{place}"' for key, place in value.items()) if isinstance(value, dict) else ""
+        lines.append(f"{name} = {{{inner}}}" if inner else f"{name} = {value!r}")
+    (tmp_path / "steer.toml").write_text("\n".join(lines))
+    backends["a"].fails = True
+    steer = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "steer", str(tmp_path / "steer.toml")], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert "is held" in steer.stderr.readline()
+        with Process(command, front):
+            traffic = Traffic(front)
+            with hf.open(given["url"], "app") as router:
+                until(lambda: router.history.totals.told >= 4 and router.arm == "b", "it stays where all fails")
+            steer.send_signal(signal.SIGKILL)
+            steer.communicate(timeout=20)
+            time.sleep(0.5)
+            then = time.monotonic()
+            time.sleep(0.3)
+            assert len(set(traffic.since(then))) == 1
+            traffic.ends.set()
+            traffic.join(timeout=20)
+    finally:
+        steer.kill()
+        steer.communicate(timeout=20)
+
+
+class Broken:
+    """A proxy of which nothing works."""
+
+    arms = ("a", "b")
+
+    def move(self, arm: str) -> None:
+        raise OSError("it is away")
+
+    def counts(self, arm: str) -> Counts:
+        raise ValueError("no number")
+
+    def close(self) -> None:
+        pass
+
+
+def test_nothing_that_fails_ends_it(caplog: Any) -> None:
+    router = hf.open("memory:", "app", hf.Exp3(arms=["a", "b"]))
+    steering = Steering(router, Broken(), 0.001)
+    for _ in range(3):
+        steering.round(threading.Event())
+    assert caplog.text.count("app: the proxy was not moved: it is away") == 3  # it alternates with the other one
+    router.pause("a")
+    router.store.delete(router.executor.setup.game.id)
+    steering.round(threading.Event())
+    assert "app: the game was not asked" in caplog.text
+
+
+def test_a_loss_is_of_what_was_counted_in_between() -> None:
+    class Counted(Broken):
+        seen = iter(
+            [
+                Counts(10, 1, 5.0),
+                Counts(30, 6, 7.0),
+                Counts(30, 6, 7.0),
+                Counts(30, 6, 7.0),
+                Counts(9, 0, 0.0),
+                Counts(3, 0, 0.0),
+            ]
+        )
+
+        def move(self, arm: str) -> None:
+            pass
+
+        def counts(self, arm: str) -> Counts:
+            return next(self.seen)
+
+        latency = Envoy.latency
+
+    scale = hf.Scale(latency=(0, 1), failures=(0, 1))
+    router = hf.open("memory:", "app", hf.Exp3(arms=["a", "b"]), scale=scale)
+    steering = Steering(router, Counted(), 0.001)
+    for _ in range(3):  # with requests, without any, and after the proxy has begun anew
+        steering.round(threading.Event())
+    totals = router.history.totals
+    assert (totals.rounds, totals.told) == (3, 1)
+    assert totals.losses == pytest.approx((2.0 / 20 + 5 / 20) / 2)
+
+
+def test_an_agent_answers_whatever_it_is_asked() -> None:
+    proxy = HAProxy(["a", "b"], "127.0.0.1:0", "nowhere", "app")
+
+    def said(asked: bytes) -> bytes:
+        with socket.create_connection(proxy.address, timeout=10) as wire:
+            wire.sendall(asked)
+            wire.shutdown(socket.SHUT_WR)
+            return wire.recv(100)
+
+    try:
+        assert said(b"a\n") == b"up\n"  # nothing is held yet
+        proxy.move("a")
+        assert said(b"b\n") == b"up\n"  # not before the other one is used
+        assert said(b"a\n") == b"up 100%\n"
+        time.sleep(0.35)
+        assert said(b"b\n") == b"up 0%\n"
+        for odd in (b"", b"\xff\n", b"c\n", b"x" * 5000):
+            assert said(odd) == b"up\n"
+        proxy.move("b")
+        assert (said(b"a\n"), said(b"b\n")) == (b"up\n", b"up 100%\n")
+    finally:
+        proxy.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"proxy": "nginx"}, "proxy must be one of 'haproxy', 'envoy'"),
+        ({"agnet": "x"}, "did you mean 'agent'"),
+        ({"agent": "here"}, "agent must be host:port"),
+        ({"interval": "often"}, "interval must be a time"),
+        ({"arms": ["a"]}, "arms must be a list such as"),
+        ({"scale": {"price": [0, 1]}}, "scale must be one of 'latency', 'failures'"),
+        ({"url": "sqlite:////nowhere/at/all.db"}, "nowhere"),
+    ],
+)
+def test_what_is_wrong_in_a_configuration_is_said(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    given = {**settings_for("haproxy", tmp_path, {}, 0), **change}
+    with pytest.raises(hf.HoldfastError, match=said):
+        steering_of(given)
+    (tmp_path / "s.toml").write_text("arms = [")
+    assert "must be a TOML file" in command_here("steer", str(tmp_path / "s.toml")).stderr
+    assert "cannot be read" in command_here("steer", str(tmp_path / "none.toml")).stderr
+
+
+def test_the_settings_of_the_page_are_known() -> None:
+    import tomllib
+
+    from pages import blocks
+
+    for language, code in blocks(ROOT / "docs/proxies.md"):
+        if language == "toml":
+            given = tomllib.loads(code)
+            given.pop("agent", None)
+            with pytest.raises(hf.InvalidParameter, match=r"^(agent|arms) must"):
+                steering_of({**given, "arms": given["arms"] if "agent" in code else []})

@@ -1,0 +1,278 @@
+"""Every number on a page, in the metrics and in the log, recomputed from the rows of the store."""
+
+import json
+import math
+import re
+import sqlite3
+from collections import defaultdict
+from types import SimpleNamespace
+
+import pytest
+from service import InThread, Web
+
+import holdfast as hf
+from holdfast.service import pages
+from holdfast.service.access import TokenFile
+from holdfast.text import five_digits, number
+
+SCALE = hf.Scale(latency=(0.2, 8.0, 3), price=(0.0, 0.02, 1), error=1.0)
+NOW = 1_800_000_000.0
+DAY = 86400.0
+
+
+class Clock:
+    now = NOW - 3 * DAY
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """Three days of a game with measures, failures, stand-ins, conversations and missing losses; and its server."""
+    folder, clock = tmp_path_factory.mktemp("figures"), Clock()
+    url = f"sqlite:///{folder}/games.db"
+    policy = hf.TsallisSwitch(arms=["east", "west", "north"], switching_cost=0.5)
+    with hf.open(url, "g", policy, seed=5, scale=SCALE, patience=40, missing=0.75, clock=clock) as router:
+        for t in range(600):
+            clock.now += 3 * DAY / 600
+            key = f"talk {t % 7}" if t % 5 == 0 else None
+            (decision,) = router.ask(1, key=key, available=["west", "north"] if t % 11 == 0 else None)
+            if t % 13 == 0:
+                continue  # never told
+            bad = decision.arm == "north" and t > 300
+            outcome = {"error": True} if bad else {"latency": 0.2 + t % 10 / 5, "price": t % 3 / 100}
+            router.tell(decision.id, **outcome)
+        router.pause("north", reason="fails")
+    with InThread(url, clock=clock) as web:
+        connection = sqlite3.connect(f"{folder}/games.db")
+        connection.row_factory = sqlite3.Row
+        yield web, connection, clock
+        connection.close()
+
+
+def rounds_of(connection):
+    """Each round handed out, from the rows alone: its arm, its loss, when that came, and what was measured."""
+    handed = connection.execute("SELECT current, handed FROM holdfast_heads").fetchone()
+    losses = {(row["block"], row["round"]): row for row in connection.execute("SELECT * FROM holdfast_losses")}
+    for block in connection.execute("SELECT * FROM holdfast_blocks ORDER BY number"):
+        count = handed["handed"] if block["number"] == handed["current"] else block["rounds"]
+        by = [block["arm"]] * count
+        for first, length, arm, _ in json.loads(block["played"] or "[]"):
+            by[first : first + length] = [arm] * length
+        for n in range(count):
+            loss = losses.get((block["number"], n))
+            counted = loss["loss"] if loss else block["stand_in"]
+            yield by[n], counted, loss, block
+
+
+def expected(connection, now):
+    names = [one[0] for one in json.loads(connection.execute("SELECT arms FROM holdfast_games").fetchone()[0])]
+    found = {name: defaultdict(list) for name in names}
+    heard = []
+    for arm, counted, loss, block in rounds_of(connection):
+        mine = found[names[arm]]
+        mine["rounds"].append(1)
+        if counted is not None and (loss or block["settled_order"] is not None):
+            mine["counted"].append(counted)
+        if loss:
+            heard.append((block["number"], loss["round"], names[arm], loss))
+        elif block["settled_order"] is not None:
+            mine["missing"].append(1)
+    heard.sort(key=lambda one: one[:2], reverse=True)
+    for place, (_, _, name, loss) in enumerate(heard):
+        measures = json.loads(loss["measures"])
+        mine = found[name]
+        mine["told"].append(loss["loss"])
+        if loss["at"] > now - 3600:
+            mine["hour"].append(loss["loss"])
+        if loss["at"] > now - DAY:
+            mine["day"].append(loss["loss"])
+        if place < 1000:
+            mine["latest"].append(loss["loss"])
+            mine["failures"] += [1] * bool(measures.get("error"))
+            for name_of in ("latency", "price"):
+                mine[name_of] += [measures[name_of]] if name_of in measures else []
+    return found
+
+
+def mean(values):
+    return math.fsum(values) / len(values)
+
+
+def test_the_metrics_are_the_rows(played):
+    web, connection, clock = played
+    text = web("GET", "/metrics").body.decode()
+    found = dict(
+        line.rsplit(" ", 1) for line in text.splitlines() if line.startswith(("holdfast_arm", "holdfast_game"))
+    )
+    rows = expected(connection, clock.now)
+    for name, mine in rows.items():
+        said = {
+            kind: float(found[f'holdfast_arm_{kind}{{arm="{name}",game="g"}}'])
+            for kind in ("rounds", "told", "missing", "mean", "recent", "failures", "held", "paused", "pinned")
+        }
+        assert said["rounds"] == len(mine["rounds"])
+        assert said["told"] == len(mine["told"])
+        assert said["missing"] == len(mine["missing"])
+        assert said["mean"] == pytest.approx(mean(mine["counted"]), rel=1e-12)
+        assert said["recent"] == pytest.approx(mean(mine["latest"]), rel=1e-12)
+        assert said["failures"] == len(mine["failures"])
+        assert (said["paused"], said["pinned"]) == (name == "north", 0)
+    head = connection.execute("SELECT * FROM holdfast_heads").fetchone()
+    game = {
+        kind: float(found[f'holdfast_game_{kind}{{game="g"}}']) for kind in ("rounds", "switches", "late", "missing")
+    }
+    assert game == {
+        "rounds": sum(len(mine["rounds"]) for mine in rows.values()),
+        "switches": head["switches"],
+        "late": connection.execute("SELECT SUM(late) FROM holdfast_losses").fetchone()[0],
+        "missing": sum(len(mine["missing"]) for mine in rows.values()),
+    }
+    losses = [one for mine in rows.values() for one in mine["counted"]]
+    cost = math.fsum([*losses, *json.loads(head["paid"])])
+    assert float(found['holdfast_game_cost{game="g"}']) == pytest.approx(cost, rel=1e-12)
+    chances = [float(value) for name, value in found.items() if name.startswith("holdfast_arm_probability")]
+    assert sum(chances) == pytest.approx(1.0)
+
+
+def test_the_page_is_the_rows(played):
+    web, connection, clock = played
+    page = web("GET", "/games/g").body.decode()
+    figures = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", page))
+    rows = expected(connection, clock.now)
+    head = connection.execute("SELECT * FROM holdfast_heads").fetchone()
+    losses = [one for mine in rows.values() for one in mine["counted"]]
+    assert figures["rounds"] == number(sum(len(mine["rounds"]) for mine in rows.values()))
+    assert figures["switches"] == number(head["switches"])
+    assert figures["cost"] == five_digits(math.fsum([*losses, *json.loads(head["paid"])]))
+    assert figures["losses missing"] == number(sum(len(mine["missing"]) for mine in rows.values()))
+    table = re.search(r'id="arms".*?</table>', page, re.DOTALL)[0]  # type: ignore[index]
+    for row in re.findall(r"<tr><th scope=\"row\">.*?</tr>", table, re.DOTALL):
+        cells = dict(re.findall(r'<td[^>]*data-label="([^"]*)"[^>]*><span>(.*?)</span></td>', row, re.DOTALL))
+        name = re.search(r"(east|west|north)", row)[0]  # type: ignore[index]
+        mine = rows[name]
+        assert cells["rounds"] == number(len(mine["rounds"]))
+        assert cells["losses"] == number(len(mine["told"]))
+        assert cells["mean loss (95 %)"].startswith(f"{mean(mine['counted']):.3g}"[:4])
+        for label, kind in (("last hour", "hour"), ("last day", "day"), ("last 1,000", "latest")):
+            values = mine[kind]
+            assert cells[label] == (f"{mean(values):.4g} ({number(len(values))})" if values else "–")
+        assert cells["failed"] == number(len(mine["failures"]))
+        for measure in ("latency", "price"):
+            assert cells[measure] == (f"{mean(mine[measure]):.4g}" if mine[measure] else "–")
+
+
+def test_the_log_is_the_rows(played):
+    web, connection, _ = played
+    with hf.open(web.url, "g") as router:
+        log = router.history.log.rows(named=True)
+    rows = list(rounds_of(connection))
+    assert len(log) == len(rows)
+    names = ["east", "west", "north"]
+    for line, (arm, counted, loss, block) in zip(log, rows, strict=True):
+        assert (line["arm"], line["block"], line["key"]) == (names[arm], block["number"], block["key"])
+        if loss:
+            assert (line["loss"], line["told"].timestamp()) == (loss["loss"], pytest.approx(loss["at"], abs=1e-6))
+            assert json.loads(line["measures"]) == json.loads(loss["measures"])
+        else:
+            assert line["loss"] == (counted if block["settled_order"] is not None else None)
+
+
+def test_an_arm_that_fails_now_and_one_that_nobody_looks_at_are_pointed_out(tmp_path):
+    clock = Clock()
+    url = f"sqlite:///{tmp_path}/games.db"
+    policy = hf.AdaptiveTsallisSwitch(arms=["a", "b"], switching_cost=0.3)
+    with InThread(url, clock=clock) as web, hf.open(url, "g", policy, seed=1, clock=clock) as router:
+        for t in range(1200):
+            clock.now += 600.0
+            arm = router.ask()
+            router.tell(arm.id, (0.2 if arm.arm == "a" else 0.9) + t % 2 / 20)
+        before = web("GET", "/v1/games").json["games"][0]["warnings"]
+        assert not [words for words in before if "worse" in words]
+        assert [words for words in before if re.fullmatch(r"b was not played for [0-9.]+ days", words)]
+        for _ in range(20):
+            clock.now += 60.0
+            arm = router.ask(available=["a"])
+            router.tell(arm.id, 1.0)
+        (line,) = web("GET", "/v1/games").json["games"]
+        (worse,) = [words for words in line["warnings"] if "worse" in words]
+        assert worse.startswith("a is worse than it was: ")
+        assert worse in web("GET", "/games/g").body.decode()
+
+
+def form(web, path, **fields):
+    body = "&".join(f"{name}={value}" for name, value in fields.items()).encode()
+    return web("POST", path, body, content_type="application/x-www-form-urlencoded")
+
+
+def test_arms_are_added_and_retired_and_decisions_followed_on_the_page(web, game):
+    page = f"/games/{game.rpartition('/')[2]}"
+    looked = form(web, f"{page}/change", add="d", reason="a+new+model")
+    assert "Add d to " in looked.body.decode()
+    assert web("GET", game).json["arms"] == ["a", "b", "c"]
+    assert form(web, f"{page}/change", add="d", reason="a+new+model", confirmed="yes").status == 303
+    assert "Retire a in " in form(web, f"{page}/change", retire="a", reason="old").body.decode()
+    assert form(web, f"{page}/change", retire="a", reason="old", confirmed="yes").status == 303
+    assert web("GET", game).json["arms"] == ["b", "c", "d"]
+    assert form(web, f"{page}/change", retire="nobody", reason="old", confirmed="yes").status == 422
+    (decision,) = web("POST", f"{game}/decisions", {}, idempotency_key="order 7").json["decisions"]
+    web("PUT", f"{game}/decisions/{decision['id']}/loss", {"loss": 0.125})
+    shown = web("GET", f"{page}/decision?id={decision['id']}").body.decode()
+    assert "order 7" in shown
+    assert "told, 0.125" in shown
+    assert web("GET", f"{game}/decisions/{decision['id']}").json["why"] in shown
+    assert web("GET", f"{page}/decision?id=nonsense").status == 404
+    chart = web("GET", f"{page}?axis=time").body.decode()
+    assert "time (UTC)" in chart
+    assert "Show rounds" in chart
+    assert "Show time" in web("GET", page).body.decode()
+
+
+def test_what_happened_is_counted(tmp_path):
+    game = {"policy": "tsallis-switch", "arms": ["a", "b"], "switching_cost": 50.0, "seed": 1}
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        web("PUT", "/v1/games/counted", game)
+        (decision,) = web("POST", "/v1/games/counted/decisions", {}).json["decisions"]
+        other = "b" if decision["arm"] == "a" else "a"
+        web("POST", "/v1/games/counted/decisions", {"n": 2, "available": [other]})
+        told = [{"id": "unrecorded-1", "loss": 0.5}, {"id": "nonsense", "loss": 0.5}, {"id": decision["id"], "loss": 7}]
+        web("POST", "/v1/games/counted/losses", {"losses": told})
+        text = web("GET", "/metrics").body.decode()
+    for line in ("replaced_rounds_total", "refused_losses_total"):
+        assert f'holdfast_{line}{{game="counted"}} 2.0' in text
+    assert 'holdfast_fallback_losses_total{game="counted"} 1.0' in text
+
+
+def test_who_sees_one_game_sees_its_counts_only(tmp_path):
+    tokens = TokenFile(tmp_path / "tokens.json")
+    admin, mine = tokens.make("admin"), tokens.make("read", ['say "hi"\\'])
+    with InThread(f"sqlite:///{tmp_path}/games.db", tokens.path) as web:
+        for name in ("say%20%22hi%22%5C", "secret"):
+            sent = Web(web.port, admin)
+            assert sent("PUT", f"/v1/games/{name}", {"policy": "exp3", "parameters": {"n_arms": 2}}).status == 201
+            sent("PUT", f"/v1/games/{name}/decisions/nonsense/loss", {"loss": 0.5})
+        text = Web(web.port, mine)("GET", "/metrics").body.decode()
+    assert "secret" not in text
+    assert r'holdfast_refused_losses_total{game="say \"hi\"\\"} 1.0' in text
+
+
+def test_thirty_arms_and_a_bound_leave_the_charts_readable(tmp_path):
+    """Eight arms in the charts, all in the tables; the bound ends where it would flatten the other lines."""
+    url = f"sqlite:///{tmp_path}/games.db"
+    policy = hf.AdaptiveTsallisSwitch(arms=[f"arm {i:02}" for i in range(30)], switching_cost=0.3)
+    with hf.open(url, "wide", policy, seed=1) as router:
+        router.tell([(decision.id, int(str(decision.arm)[4:]) / 30) for decision in router.ask(400)])
+    with InThread(url) as web:
+        page = web("GET", "/games/wide").body.decode()
+    assert page.count("The 8 arms played most, of 30.") == 3
+    assert "The 22 arms played less" in page
+    assert len(set(re.findall(r"only (arm [0-9]{2})", page))) == 8
+    rows = re.findall(r'<th scope="row">.*?(arm [0-9]{2})', page, re.DOTALL)
+    assert len(set(rows)) == 30
+    lines = SimpleNamespace(cost=[1.0, 2.0], fixed=[[0.5, 1.0], [None, 3.0]], bound=[3.3, 3.0])
+    assert pages._within_sight(lines) == [3.3, 3.0]
+    lines.bound = [0.0, 1.0, 3.4, 10.0]
+    assert pages._within_sight(lines) == [0.0, 1.0, None, None]
+    lines.bound = [5.0, 10.0]
+    assert pages._within_sight(lines) is None
