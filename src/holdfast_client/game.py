@@ -145,7 +145,8 @@ class Game:
             Seconds within which there is an answer: a decision, the fallback, or `Unreachable` without one.
         options
             Fields of ``POST …/decisions``: ``request`` (an idempotency key; by default each call has its own),
-            ``key`` (of a conversation), ``available``, ``rule``, ``switching_cost``, ``loss_bound``, ``forecast``.
+            ``key`` (of a conversation), ``available``, ``rule`` (what your own rule chooses, with a holdback),
+            ``switching_cost``, ``loss_bound``, ``forecast`` (losses expected, by arm or in rows).
         """
         self._check_arm(fallback, deadline)
         try:
@@ -390,8 +391,9 @@ def open(
         and are settled without one when patience has run out. A pause, a pin and other settings count from the next
         fetch on.
     settings
-        Settings of a new game: the fields of ``PUT /v1/games/{name}``, such as ``policy="adaptive"`` and
-        ``arms=["a", "b"]``. Without them the game must exist.
+        Settings of a new game: the fields of ``PUT /v1/games/{name}``, such as ``policy="adaptive"``,
+        ``arms=["a", "b"]``, ``holdback=0.1`` (the part that is left to your own rule; 1 is a shadow) and
+        ``learn_after=1`` (rounds after which an open conversation is learnt from). Without them the game must exist.
     """
     game = Game(Server(url, token, retry, timeout), name, local)
     view = game.send("PUT", "", settings) if settings else game.view()

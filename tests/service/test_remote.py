@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 NOT_HERE = {
     "test_a_conversation_that_is_idle_has_ended",
     "test_a_decision_is_followed_in_a_shell",
+    "test_a_forecast_is_given_in_a_shell",
     "test_a_paused_arm_is_not_handed_out_by_any_process",
     "test_a_scale_that_was_changed_counts_for_all_processes_at_once",
     "test_ended_conversations_leave_one_row_until_compacted",

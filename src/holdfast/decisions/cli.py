@@ -131,9 +131,10 @@ def _given(router: Router, option: str, text: Any) -> Any:
         return [_arm(router, arm) for arm in names(text)] or None
     if written == "any":
         try:
-            return json.loads(text)
+            found = json.loads(text)
         except ValueError:
             raise InvalidParameter(option, "must be JSON", text) from None
+        return {_arm(router, arm): value for arm, value in found.items()} if isinstance(found, dict) else found
     return _arm(router, text) if written == "arm" else text
 
 

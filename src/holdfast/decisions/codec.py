@@ -69,7 +69,7 @@ def policy_from(text: str, given: Policy | None, allow: Iterable[str | type[Poli
     content = json.loads(text)
     if given is None:
         return policy_of(content, None, allow)
-    values = {name: value for name, value in content["policy"].items() if name != "policy"}
+    values = {name: value for name, value in content["policy"].items() if name not in ("policy", "rule")}
     if "arms" in values:
         values["n_arms"] = 0
     return replace(given, **values)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from math import isfinite
 from secrets import token_hex
-from typing import Any, Literal, NoReturn, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.codec import first_head, new_game, setup_of, state_text
@@ -36,7 +36,7 @@ from holdfast.decisions.requests import (
 from holdfast.decisions.rules.change import as_given, check_same_class, difference
 from holdfast.decisions.rules.report import Answers
 from holdfast.decisions.settings import UNRECORDED, ArmSums, Settings, State, checked_name, given_settings
-from holdfast.decisions.status import certificate_of, open_decisions_of, paused, pinned, probabilities_of
+from holdfast.decisions.status import certificate_of, guard_of, open_decisions_of, paused, pinned, probabilities_of
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import NewGame
 from holdfast.errors import (
@@ -53,6 +53,9 @@ from holdfast.numerics.layout import Array
 from holdfast.numerics.scales import Scale
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
+
+if TYPE_CHECKING:
+    from holdfast.policies.guarded import Guard
 
 LOG = logging.getLogger(__name__)
 LOG.addFilter(Sparse())  # a store that is away for an hour is not said with each ask
@@ -403,6 +406,11 @@ class Router:
         import asyncio
 
         return await asyncio.to_thread(self.decision, id)
+
+    @property
+    def guard(self) -> Guard:
+        """State of the guard, by the losses known: what it has spent, and whether it has taken over and why."""
+        return self._executor.read(guard_of)
 
     @property
     def open_decisions(self) -> list[Decision]:
