@@ -26,7 +26,7 @@ import polars as pl
 from holdfast.environments.phased import Phased
 from holdfast.lab.judge import Estimate, mean_of
 from holdfast.lab.plan import Setting
-from holdfast.numerics.hindsight import best_plan
+from holdfast.numerics.hindsight import plan_costs
 from holdfast.numerics.layout import Array
 from holdfast.numerics.statistics import quantile
 from holdfast.policies.policy import Policy
@@ -59,10 +59,8 @@ def plan_cost(setting: Setting) -> float:
     environment = setting.environment
     if not isinstance(environment, Phased):
         return 0.0
-    starts = environment.starts[environment.starts < setting.horizon]
-    rounds = np.diff(np.append(starts, float(setting.horizon)))
-    losses = environment.means[: len(starts)] * rounds[:, None]
-    cost = best_plan(losses, setting.switching_cost).cost - setting.switching_cost
+    losses = environment.means_between(0, setting.horizon)
+    cost = float(plan_costs([losses], setting.switching_cost)[-1]) - setting.switching_cost
     return min(cost - float(losses.sum(axis=0).min()), 0.0)
 
 

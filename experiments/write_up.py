@@ -279,6 +279,7 @@ def main() -> None:
         "settings.tex": settings_table(costs).encode(),
         "numbers.tex": quoted(costs).encode(),
     }
+    MADE.mkdir(exist_ok=True)
     for name, content in files.items():
         print(write_whole(MADE / name, content))
 

@@ -281,7 +281,7 @@ class Attack:
                 cost = round(policy.switching_cost * self.chance.choice([0.5, 0.8, 1.25, 2.0]), 6)  # as one writes it
                 ways.append({"switching_cost": max(cost, 0.01)})
             if self.trial.remember < 10**6:
-                ways.append({"remember": self.chance.randint(0, 400)})
+                ways += [{"remember": self.chance.randint(0, 400)}, {"keep": self.chance.randint(1, 400)}]
             if policy.arms is not None and not isinstance(policy, (hf.AdaptiveTsallisSwitch, hf.BaSE)):
                 ways.append({"add_arms": [f"n{self.chance.getrandbits(40):x}"]})
                 if len(policy.arms) > 2:
@@ -297,7 +297,7 @@ class Attack:
         """Back up while workers go on."""
         begin = time.monotonic()
         if self.url.startswith("sqlite"):
-            made = backup(self.url, self.folder / "copy.db")
+            made = backup(self.url, self.folder / "copy.db", overwrite=True)
         else:
             made = self.folder / "copy.dump"
             self._server("pg_dump", "--format=custom", f"--file={made}")
@@ -310,7 +310,9 @@ class Attack:
         made, copied = self.copy
         begin = time.monotonic()
         if self.url.startswith("sqlite"):
-            restore(made, self.url)
+            kept = restore(made, self.url)
+            if kept is not None:
+                kept.unlink()
         else:
             self._server("pg_restore", "--clean", "--if-exists", "--single-transaction", str(made))
         self.restores.append(Lost(copied, (begin, time.monotonic())))

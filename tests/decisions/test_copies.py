@@ -10,6 +10,7 @@ import time
 
 import pytest
 from games import SWITCH, play
+from test_commands import run
 from together import FORK
 
 import holdfast as hf
@@ -165,12 +166,17 @@ def test_backup_and_restore_under_running_workers(folder):
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert sorted(file.name for file in folder.iterdir()) == ["copy.db", "g.db", "g.db-shm", "g.db-wal"]
     later = play(other, 30, 30)
-    restore(copy, url)
+    kept = restore(copy, url)
+    assert kept is not None
+    assert kept.parent == folder
+    assert hf.open(f"sqlite:///{kept}", "game").rounds == 60
     assert router.rounds == other.rounds == 30
+    (said,) = router.history.changes
+    assert (said["kind"], said["detail"]) == ("restore", {"copy": "copy.db", "kept": kept.name})
     assert play(router, 15, 30) + play(other, 15, 45) == later
     assert len(arms) == 30
     assert hf.open(f"sqlite:///{copy}", "game").rounds == 30
-    restore(copy, f"sqlite:///{folder}/new.db")
+    assert restore(copy, f"sqlite:///{folder}/new.db") is None
     assert play(hf.open(f"sqlite:///{folder}/new.db", "game"), 30, 30) == later
 
 
@@ -186,6 +192,33 @@ def test_what_cannot_be_copied_is_said(folder, tmp_path):
         restore(folder / "text.db", f"sqlite:///{folder}/g.db")
     with pytest.raises(hf.InvalidParameter, match="must be a file that holdfast store backup made"):
         restore(folder / "none.db", f"sqlite:///{folder}/g.db")
+
+
+def test_nothing_is_overwritten_silently(folder, caplog):
+    """A backup needs a new file or a word; a restore asks, or is told not to, and says what it did."""
+    url, copy = f"sqlite:///{folder}/g.db", str(folder / "copy.db")
+    hf.open(url, "game", SWITCH).ask(3)
+    assert run("backup", url, copy).startswith("The copy is")
+    with pytest.raises(hf.InvalidParameter, match="TARGET must be a new file, or give --overwrite"):
+        run("backup", url, copy)
+    with pytest.raises(hf.InvalidParameter, match="target must be a new file, or give overwrite=True"):
+        backup(url, copy)
+    hf.open(url, "game").ask(4)
+    run("backup", url, copy, "--overwrite")
+    assert hf.open(f"sqlite:///{copy}", "game").rounds == 7
+    hf.open(url, "game").ask(1)
+    with pytest.raises(hf.InvalidParameter, match="--yes must be given"):
+        run("restore", copy, url)
+    assert hf.open(url, "game").rounds == 8
+    assert "what was there is in" in run("restore", copy, url, "--yes")
+    assert hf.open(url, "game").rounds == 7
+    assert "was restored from" in caplog.text
+    bad = folder / "bad.db"
+    bad.write_text("hello" * 1000)
+    files = sorted(folder.iterdir())
+    with pytest.raises(hf.StoreError):
+        run("restore", str(bad), url, "--yes")
+    assert sorted(folder.iterdir()) == files
 
 
 def test_only_its_owner_may_read_a_store(folder):

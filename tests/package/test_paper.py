@@ -47,6 +47,18 @@ def test_figures_and_numbers_are_made_by_the_script(text):
     assert "experiments/write_up.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+def test_everything_is_drawn_in_a_new_checkout(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(write_up, "MADE", tmp_path / "made")
+    monkeypatch.setattr("sys.argv", ["write_up.py"])
+    write_up.main()
+    drawn = {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()}
+    assert {f"made/{name}" for name in drawn} == set(re.findall(r"\{(made/[\w.]+)\}", text))
+    assert drawn["growth.tex"].decode().count("\n") == len(write_up.GAMES)
+    assert drawn["settings.tex"].decode().count("\\\\") == len(write_up.SETTINGS) + 1
+    assert all(drawn[name].startswith(b"%PDF") for name in drawn if name.endswith(".pdf"))
+
+
 def test_the_pdf_is_of_these_sources():
     """After a change of the text or the numbers: make pdf."""
     assert write_up.sources().encode() in (PAPER / "paper.pdf").read_bytes()

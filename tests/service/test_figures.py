@@ -8,10 +8,11 @@ from collections import defaultdict
 from types import SimpleNamespace
 
 import pytest
-from service import InThread
+from service import InThread, Web
 
 import holdfast as hf
 from holdfast.service import pages
+from holdfast.service.access import TokenFile
 from holdfast.text import five_digits, number
 
 SCALE = hf.Scale(latency=(0.2, 8.0, 3), price=(0.0, 0.02, 1), error=1.0)
@@ -241,6 +242,19 @@ def test_what_happened_is_counted(tmp_path):
     for line in ("replaced_rounds_total", "refused_losses_total"):
         assert f'holdfast_{line}{{game="counted"}} 2.0' in text
     assert 'holdfast_fallback_losses_total{game="counted"} 1.0' in text
+
+
+def test_who_sees_one_game_sees_its_counts_only(tmp_path):
+    tokens = TokenFile(tmp_path / "tokens.json")
+    admin, mine = tokens.make("admin"), tokens.make("read", ['say "hi"\\'])
+    with InThread(f"sqlite:///{tmp_path}/games.db", tokens.path) as web:
+        for name in ("say%20%22hi%22%5C", "secret"):
+            sent = Web(web.port, admin)
+            assert sent("PUT", f"/v1/games/{name}", {"policy": "exp3", "parameters": {"n_arms": 2}}).status == 201
+            sent("PUT", f"/v1/games/{name}/decisions/nonsense/loss", {"loss": 0.5})
+        text = Web(web.port, mine)("GET", "/metrics").body.decode()
+    assert "secret" not in text
+    assert r'holdfast_refused_losses_total{game="say \"hi\"\\"} 1.0' in text
 
 
 def test_thirty_arms_and_a_bound_leave_the_charts_readable(tmp_path):

@@ -30,7 +30,7 @@ def other_settings():
     store = opened(missing=0.5).store
     policy = hf.TsallisSwitch(arms=["a", "c"], switching_cost=1.0)
     hf.open(store, "other", hf.TsallisSwitch(arms=["a", "b"], switching_cost=2.0))
-    return refusal(lambda: hf.open(store, "other", policy, missing=0.25))
+    return refusal(lambda: hf.open(store, "other", policy, missing=0.25, settings="same"))
 
 
 def told(**outcome):

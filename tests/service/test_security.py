@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from service import GAME, Events, InProcess, InThread, Web, ask, problem
@@ -96,6 +97,21 @@ def test_a_token_with_another_secret_is_refused(guarded, written):
         problem(guarded("GET", "/v1/games", authorization=f"Bearer {kind}{written['admin'][2:]}"), 401)
     for secret in ("", "x", written["read"].split("_", 2)[2], written["admin"].split("_", 2)[2][:-1]):
         problem(guarded("GET", "/v1/games", authorization=f"Bearer hf_{id}_{secret}"), 401)
+
+
+def test_a_token_expires(guarded, written, tokens, monkeypatch, caplog):
+    token = tokens.make("decide", lifetime=timedelta(hours=1))
+    web, real = Web(guarded.port, token), time.time
+    assert web("GET", "/v1/games").status == 200
+    monkeypatch.setattr("holdfast.service.access.time.time", lambda: real() + 3601)
+    problem(web("GET", "/v1/games"), 401)
+    problem(Web(guarded.port, written["read"])("PATCH", "/v1/games/chat", {"remember": 9}), 403)
+    said = [record.getMessage() for record in caplog.records]
+    assert f"a token was refused: {token.split('_')[1]}" in said
+    assert f"a token was refused: {written['read'].split('_')[1]} has the role read, and admin is needed" in said
+    assert token.split("_", 2)[2] not in "".join(said)
+    with pytest.raises(hf.InvalidParameter, match="lifetime must be a time above 0"):
+        tokens.make("read", lifetime=timedelta(0))
 
 
 def test_the_file_has_no_secret_and_is_ours_alone(tokens, written):
@@ -214,7 +230,13 @@ def test_nothing_secret_is_logged_and_changes_are(tmp_path):
         assert server.stop() in (0, -15)  # by the signal, after all was answered
     assert token.split("_", 2)[2] not in server.errors
     lines = [json.loads(line) for line in server.errors.splitlines()]
-    assert [line["message"] for line in lines if "level" in line] == ["Invalid HTTP request received."]
+    said = [line["message"] for line in lines if "level" in line]
+    assert said == [
+        f"Holdfast {hf.__version__} serves sqlite:///{tmp_path}/games.db",
+        "Invalid HTTP request received.",
+        "Holdfast stops",
+    ]
+    assert all(datetime.fromisoformat(line["at"]).tzinfo is UTC for line in lines)
     changes = [line for line in lines if "did" in line]
     assert [(line["did"], line["game"]) for line in changes] == [("began", "g"), ("changed", "g")]
     assert {line["token"] for line in changes} == {token.split("_")[1]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,7 @@ from holdfast.command_line import LIST, RANGE, Command, names
 from holdfast.decisions import copies, open as open_game, open_many
 from holdfast.decisions.requests import HELP, METAVAR, Ask, options_of
 from holdfast.decisions.router import Router
-from holdfast.decisions.settings import written_patience, written_time
+from holdfast.decisions.settings import KEEP, written_patience, written_time
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.why import why_conversations
@@ -80,6 +81,7 @@ def add_to(app: typer.Typer) -> None:
         "end": end,
         "observe": observe,
         "settle": settle,
+        "compact": compact,
         "backup": backup,
         "restore": restore,
     }
@@ -130,9 +132,10 @@ def _given(router: Router, option: str, text: Any) -> Any:
         return [_arm(router, arm) for arm in names(text)] or None
     if written == "any":
         try:
-            return json.loads(text)
+            found = json.loads(text)
         except ValueError:
             raise InvalidParameter(option, "must be JSON", text) from None
+        return {_arm(router, arm): value for arm, value in found.items()} if isinstance(found, dict) else found
     return _arm(router, text) if written == "arm" else text
 
 
@@ -322,6 +325,7 @@ def change(
     patience: Patience = None,
     missing: Missing = None,
     remember: Remember = None,
+    keep: Annotated[int | None, typer.Option(help="Blocks whose rows are kept.")] = None,
     scale: ScaleText = None,
     key_life: Annotated[str | None, typer.Option(help="How long a conversation may be idle: 10m, 2h, 1d.")] = None,
     learn_after: Annotated[int | None, typer.Option(help="Rounds after which a conversation is learnt from.")] = None,
@@ -334,6 +338,8 @@ def change(
     options = _options(patience, missing, remember, scale, holdback)
     if key_life is not None:
         options["key_life"] = _end(key_life)
+    if keep is not None:
+        options["keep"] = keep
     if learn_after is not None:
         options["learn_after"] = learn_after
     if switching_cost is None and not (add or retire or options):
@@ -381,6 +387,19 @@ def pin(
 def unpin(url: Url, name: Name, reason: Reason = None, as_json: AsJson = False, allow: Allow = None) -> None:
     """Leave the choice of arms to the policy again."""
     _operate(url, name, as_json, allow, lambda router: router.unpin(reason))
+
+
+def compact(
+    url: Url,
+    name: Name,
+    keep: Annotated[int, typer.Option(help="Blocks that stay.")] = KEEP,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Remove the rows of old blocks, and give back their room; totals and the sums of days stay."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        removed = router.history.compact(keep)
+    print(json.dumps({"removed": removed}) if as_json else f"{counted(removed, 'block')} removed")
 
 
 def end(
@@ -438,21 +457,32 @@ def settle(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -
 def backup(
     url: Url,
     target: Annotated[Path, typer.Argument(help="The file to write.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Copy a store to a file while it is in use."""
-    made = copies.backup(_store(url), target)
+    made = copies.backup(_store(url), target, overwrite=overwrite)
     print(json.dumps({"file": str(made)}) if as_json else f"The copy is {printable(made)}")
 
 
 def restore(
     source: Annotated[Path, typer.Argument(help="A file that backup wrote.")],
     url: Url,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Replace what a store holds by a copy; running workers notice."""
-    copies.restore(source, _store(url, new=True))
-    print(json.dumps({"url": parse_address(url).shown}) if as_json else "restored")
+    """Replace what a store holds by a copy, and keep it beside; running workers notice."""
+    address = parse_address(_store(url, new=True))
+    if not yes and address.kind == "sqlite" and Path(address.path).exists():
+        if not sys.stdin.isatty():
+            rule = f"must be given: {address.shown} holds games, which a copy is to replace"
+            raise InvalidParameter("yes", rule, None)
+        typer.confirm(f"Replace what {address.shown} holds? It is kept in a file beside it.", abort=True)
+    kept = copies.restore(source, url)
+    if as_json:
+        print(json.dumps({"url": address.shown, "kept": None if kept is None else str(kept)}))
+    else:
+        print("restored" if kept is None else f"restored; what was there is in {printable(kept)}")
 
 
 def _store(url: str, *, new: bool = False) -> str:

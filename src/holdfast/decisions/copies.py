@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import secrets
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from holdfast.decisions.models import new_token
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.sql import has_tables
 from holdfast.decisions.stores.sqlite import SqliteStore
-from holdfast.errors import BadStore, InvalidParameter, StoreError
+from holdfast.errors import BadStore, Form, InvalidParameter, StoreError, Words
 from holdfast.files import reason
+
+LOG = logging.getLogger(__name__)
 
 GAP = 2**20
 """Revisions by which a restored game is ahead of any that a running process has seen."""
@@ -23,9 +30,20 @@ BUSY = 60.0
 """Seconds to wait for other users of the file."""
 
 
-def backup(url: str, target: str | Path) -> Path:
+def backup(url: str, target: str | Path, *, overwrite: bool = False) -> Path:
     """Copy a store, as of one moment, to a new file. Games may continue meanwhile.
 
+    Parameters
+    ----------
+    url
+        The store.
+    target
+        The file; there must be none, unless it may be overwritten.
+    overwrite
+        True if a file that is there may be replaced.
+
+    Examples
+    --------
     >>> import tempfile
     >>> import holdfast as hf
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -42,6 +60,9 @@ def backup(url: str, target: str | Path) -> Path:
     if not source.exists():
         raise StoreError(f"{url}: there is no such file")
     path = Path(target)
+    if path.exists() and not overwrite:
+        again = Form("give overwrite=True", "", "give --overwrite")
+        raise InvalidParameter("target", Words("must be a new file, or ", again), str(target))
     with _draft(path) as draft, _opened(source) as live, closing(sqlite3.connect(draft)) as copy:
         _check(live, url)
         live.backup(copy)
@@ -49,8 +70,11 @@ def backup(url: str, target: str | Path) -> Path:
     return path
 
 
-def restore(source: str | Path, url: str) -> None:
+def restore(source: str | Path, url: str) -> Path | None:
     """Replace a store's contents by a copy. Processes that use the store continue with the copy's games.
+
+    What the store held is kept beside it, in a file whose path is returned; None if there was no store. Each game has a
+    line in its history that says so.
 
     They see one transaction with new versions, so none continues from a cached state. Rounds handed out
     since the copy was made are handed out again, under the same ids: restart the workers that still hold decisions.
@@ -60,22 +84,29 @@ def restore(source: str | Path, url: str) -> None:
         raise InvalidParameter("source", "must be a file that holdfast store backup made", str(source))
     if target.exists() and path.samefile(target):
         raise InvalidParameter("source", "must be another file than the store", str(source))
+    with _opened(path) as copy:
+        _check(copy, str(source))
+    kept = None
+    if target.exists():
+        at = datetime.now(UTC)
+        kept = backup(url, target.with_name(f"{target.name}.before-restore-{at:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"))
     with closing(SqliteStore(url)) as store:
         store.create([])  # its file and tables, if there are none
     with _draft(target.with_name(f".{target.name}.restored"), keep=False) as draft, _opened(target) as live:
         _check(live, url)
         with _opened(path) as copy, closing(sqlite3.connect(draft)) as renewed:
-            _check(copy, str(source))
             copy.backup(renewed)
             renewed.execute("PRAGMA journal_mode = WAL")  # as the store's own
             ahead = max((revision for (revision,) in live.execute("SELECT revision FROM holdfast_heads")), default=0)
             with renewed:
-                _renew(renewed, int(ahead) + GAP)
+                _renew(renewed, int(ahead) + GAP, {"copy": path.name, "kept": None if kept is None else kept.name})
             renewed.backup(live)
+    LOG.warning("%s was restored from %s; what it held is in %s", url, path, kept or "no file: it was new")
+    return kept
 
 
-def _renew(connection: sqlite3.Connection, ahead: int) -> None:
-    """Give every game versions that no process has seen."""
+def _renew(connection: sqlite3.Connection, ahead: int, detail: dict[str, Any]) -> None:
+    """Give every game versions that no process has seen, and a line in its history."""
     for (game,) in connection.execute("SELECT game FROM holdfast_heads").fetchall():
         settings, state = new_token(), new_token()
         connection.execute(
@@ -84,6 +115,8 @@ def _renew(connection: sqlite3.Connection, ahead: int) -> None:
         )
         connection.execute("UPDATE holdfast_games SET settings_version = ? WHERE id = ?", (settings, game))
         connection.execute("UPDATE holdfast_states SET version = ? WHERE game = ?", (state, game))
+        made = (game, time.time(), "restore", json.dumps(detail), None)
+        connection.execute("INSERT INTO holdfast_changes (game, at, kind, detail, reason) VALUES (?, ?, ?, ?, ?)", made)
 
 
 def _file_of(url: str, tool: str) -> Path:

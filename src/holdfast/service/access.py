@@ -6,12 +6,15 @@ import contextlib
 import hashlib
 import hmac
 import json
+import logging
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -31,6 +34,10 @@ from holdfast.service.problems import Refused
 # A token's secret has 256 random bits, so that one round of SHA-256 is enough. The file is checked
 # ten times a second, so a revoked token stops working soon.
 
+LOG = logging.getLogger("holdfast.service")
+
+MOST_LIFETIME = timedelta(days=36_500)
+
 LOOK = 0.1
 """Seconds for which the token file is cached."""
 
@@ -49,10 +56,17 @@ class Token:
     """Games it is for; empty means all."""
     created: float
     note: str = ""
+    expires: float | None = None
+    """When it stops being valid."""
 
     def allows(self, role: str) -> bool:
         """Return True if its role includes `role`."""
         return ROLES.index(self.role) >= ROLES.index(role)
+
+    @property
+    def expired(self) -> bool:
+        """True if its time is over."""
+        return self.expires is not None and time.time() >= self.expires
 
     def sees(self, game: str) -> bool:
         """Return True if it is for this game."""
@@ -106,15 +120,32 @@ class TokenFile:
             known = self.known()
         token = known.get(id)
         same = hmac.compare_digest(_hash(secret), token.hash if token else _hash(""))
-        return token if token is not None and same and secret else None
+        return token if token is not None and same and secret and not token.expired else None
 
-    def make(self, role: str, games: list[str] | None = None, note: str = "") -> str:
-        """Make a token and return it; it cannot be shown again."""
+    def make(self, role: str, games: list[str] | None = None, note: str = "", lifetime: timedelta | None = None) -> str:
+        """Make a token and return it; it cannot be shown again.
+
+        Parameters
+        ----------
+        role
+            ``read``, ``decide`` or ``admin``.
+        games
+            The games that it is for; all, if left out.
+        note
+            What it is for.
+        lifetime
+            How long it is valid; until it is revoked, if left out.
+        """
         one_of("role", role, ROLES)
         named = tuple(checked_name("game", game) for game in games or ())
-        id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+        id, secret, now = secrets.token_hex(4), secrets.token_urlsafe(32), time.time()
+        if lifetime is not None and not timedelta(0) < lifetime <= MOST_LIFETIME:
+            rule = f"must be a time above 0 and of at most {MOST_LIFETIME.days:,} days"
+            raise InvalidParameter("lifetime", rule, str(lifetime))
+        expires = None if lifetime is None else now + lifetime.total_seconds()
         with self._changing() as tokens:
-            tokens[id] = Token(id, _hash(secret), role, named, time.time(), note and checked_name("note", note))
+            checked = note and checked_name("note", note)
+            tokens[id] = Token(id, _hash(secret), role, named, now, checked, expires)
         return f"hf_{id}_{secret}"
 
     def revoke(self, id: str) -> None:
@@ -136,6 +167,12 @@ class TokenFile:
 
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _id_of(written: str) -> str:
+    """Return the id of what is shown as a token, never more."""
+    found = re.match(r"\s*hf_([0-9a-f]{8})_", written)
+    return found[1] if found else "it is none of ours"
 
 
 def _host_of(origin: str) -> str | None:
@@ -182,7 +219,8 @@ class Access:
         if self.tokens is None:
             return True
         with contextlib.suppress(HoldfastError):
-            return client.id in self.tokens.known()
+            known = self.tokens.known().get(client.id)
+            return known is not None and not known.expired
         return False
 
     def _client(self, request: Request, role: str) -> Token:
@@ -193,8 +231,11 @@ class Access:
             written = request.cookies.get(COOKIE, "")
         token = self.find(written.strip())
         if token is None:
+            if written:
+                LOG.warning("a token was refused: %s", _id_of(written))
             raise Refused(401, "a valid token must be given: Authorization: Bearer hf_…")
         if not token.allows(role):
+            LOG.warning("a token was refused: %s has the role %s, and %s is needed", token.id, token.role, role)
             raise Refused(403, f"this needs the role {role!r}; the token has {token.role!r}")
         return token
 

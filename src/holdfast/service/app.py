@@ -25,6 +25,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+import holdfast
 from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores import Store
 from holdfast.decisions.stores.sql import Transaction
@@ -322,8 +323,10 @@ def make_app(
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         await service.games.check_writing()  # creates the tables, and fails now rather than later
         _call_on_signals(service.stop)
+        LOG.info("Holdfast %s serves %s", holdfast.__version__, service.games.store.url)
         yield {"service": service}
         service.stop()
+        LOG.info("Holdfast stops")
         service.slow.close()
         service.games.close()
 

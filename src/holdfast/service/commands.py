@@ -13,6 +13,7 @@ import typer
 from holdfast.checks import real_number, whole_number
 from holdfast.command_line import LIST, Command, names
 from holdfast.decisions.cli import Allow, AsJson, Url
+from holdfast.decisions.settings import written_time
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import InvalidParameter, MissingExtra, printable
 
@@ -101,12 +102,16 @@ def make_token(
     role: Annotated[str, typer.Option(help="read, decide or admin; each may do all that those before it may.")],
     game: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Only for these games.")] = None,
     note: Annotated[str, typer.Option(help="What it is for.")] = "",
+    lifetime: Annotated[str | None, typer.Option(help="How long it is valid, such as 12h or 90d.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a token and print it: it cannot be shown again."""
     from holdfast.service.access import TokenFile
 
-    written = TokenFile(file).make(role, names(game), note)
+    length = None if lifetime is None else written_time("lifetime", lifetime)
+    if isinstance(length, datetime):
+        raise InvalidParameter("lifetime", "must be how long, such as 12h or 90d", lifetime)
+    written = TokenFile(file).make(role, names(game), note, length)
     print(json.dumps({"token": written}) if as_json else written)
 
 
@@ -121,8 +126,13 @@ def list_tokens(file: TokensFile, as_json: AsJson = False) -> None:
         print(json.dumps([{k: v for k, v in vars(one).items() if k != "hash"} for one in found]))
         return
     for one in found:
-        made = datetime.fromtimestamp(one.created, UTC).strftime("%Y-%m-%d %H:%M")
-        print(one.id, f"{one.role:6}", made, printable(",".join(one.games) or "all games"), printable(one.note))
+        ends = [] if one.expires is None else [f"{'expired' if one.expired else 'until'} {_date(one.expires)}"]
+        seen = printable(",".join(one.games) or "all games")
+        print(one.id, f"{one.role:6}", _date(one.created), *ends, seen, printable(one.note))
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def revoke_token(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -12,6 +13,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from holdfast.service.messages import GameLine
 
 LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+GAME = re.compile(rb'game="(?:[^"\\]|\\.)*"')
+"""The label of a game in a line of counts."""
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """Folder in which the processes of one server add up their counts."""
 
@@ -35,7 +38,7 @@ class Metrics:
                 ("fallback_losses", "Losses of decisions that were not recorded: their ask had fallen back."),
                 (
                     "replaced_rounds",
-                    "Rounds in which another arm played, as the arm drawn was paused or not available.",
+                    "Rounds in which the drawn arm was down, so that the next best one played.",
                 ),
             )
         }
@@ -63,9 +66,18 @@ class Metrics:
         if FOLDER in os.environ:
             own = CollectorRegistry()
             MultiProcessCollector(own)  # type: ignore[no-untyped-call]
-        standing = CollectorRegistry()
-        standing.register(_Standing(list(games), now))
-        return generate_latest(own) + generate_latest(standing)
+        standing, seen = CollectorRegistry(), list(games)
+        standing.register(_Standing(seen, now))
+        counts = generate_latest(own).splitlines(keepends=True)
+        shown = {_labelled(game.name) for game in seen}
+        mine = (line for line in counts if (found := GAME.search(line)) is None or found[0] in shown)
+        return b"".join(mine) + generate_latest(standing)
+
+
+def _labelled(name: str) -> bytes:
+    """Return the label of a game as Prometheus' format writes it."""
+    escaped = name.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+    return f'game="{escaped}"'.encode()
 
 
 class _Standing:

@@ -464,6 +464,8 @@ def _table_of_changes(changes: list[ChangeView]) -> Html:
 
 def _changed(change: ChangeView) -> str:
     """Return a change in words."""
+    if change.kind == "restore":
+        return f"restored from {change.detail['copy']}; what was there is in {change.detail['kept']}"
     if change.kind == "clock":
         was, now = change.detail["clock"]
         return f"clock: {utc(was)} → {utc(now)}"
