@@ -307,6 +307,10 @@ class Game:
         """Settle the blocks whose patience has run out. Return how many."""
         return int(self.send("POST", "/settle")["settled"])
 
+    def compact(self, keep: int) -> int:
+        """Remove the rows of settled blocks but the last `keep`. Return how many."""
+        return int(self.send("POST", "/compact", {"keep": keep})["removed"])
+
     def listed(self, what: str, after: int | str | None = None) -> Iterator[dict[str, Any]]:
         """Yield all ``blocks``, ``changes`` or open ``decisions`` after a cursor, fetched page by page."""
         path, cursor, more = f"/{what}?limit={ON_PAGE}", after, True
@@ -317,7 +321,7 @@ class Game:
             more = cursor is not None
 
     def export(self, what: str = "log") -> bytes:
-        """Return the log, or the ``record`` of all arms' losses, as a Parquet file."""
+        """Return the log, the ``record`` of all arms' losses, or the sums of ``days``, as a Parquet file."""
         return self.server.call("GET", f"{self.place}/export?format=parquet&what={what}")
 
     def decision(self, id: str) -> dict[str, Any]:
