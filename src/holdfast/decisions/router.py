@@ -453,6 +453,7 @@ class Router:
         patience: object = None,
         missing: object = None,
         remember: int | None = None,
+        keep: int | None = None,
         scale: Scale | None = None,
         key_life: timedelta | None = None,
         learn_after: int | None = None,
@@ -471,7 +472,7 @@ class Router:
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out; its
             losses still count in the history. If added again, it starts as a new arm.
-        patience, missing, remember, scale, key_life, learn_after, holdback, shadow
+        patience, missing, remember, keep, scale, key_life, learn_after, holdback, shadow
             As in `holdfast.open`. With another scale, losses before and after are not comparable: a new game is
             often better.
         reason
@@ -481,6 +482,7 @@ class Router:
             patience=patience,
             missing=missing,
             remember=remember,
+            keep=keep,
             scale=scale,
             key_life=key_life,
             learn_after=learn_after,
@@ -621,6 +623,7 @@ def open(
     patience: timedelta | int | str | None = None,
     missing: str | float | None = None,
     remember: int | None = None,
+    keep: int | None = None,
     scale: Scale | None = None,
     key_life: timedelta | None = None,
     learn_after: int | None = None,
@@ -667,6 +670,9 @@ def open(
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one;
         100,000 by default.
+    keep
+        Blocks whose rows are kept, for the history and the comparison; 100,000 by default. Older ones are in the totals
+        and in the sums of their days (`History.days`).
     scale
         How latency, price and the like become a loss, so that they can be reported as they were measured:
         ``router.tell(id, latency=1.3, price=0.004)``.
@@ -718,6 +724,7 @@ def open(
         patience=patience,
         missing=missing,
         remember=remember,
+        keep=keep,
         scale=scale,
         key_life=key_life,
         learn_after=learn_after,

@@ -510,9 +510,11 @@ def checked_forecast(policy: Policy, state: Any, forecast: Any) -> Array:
     if most == 0:
         raise InvalidParameter("forecast", f"must be left out: {policy.label} looks at none", forecast)
     if isinstance(forecast, Mapping):
-        columns = {number_of(policy, arm): values for arm, values in forecast.items()}
+        columns = {number_of(policy, arm): np.atleast_1d(values) for arm, values in forecast.items()}
         if len(columns) < K:
-            raise InvalidParameter("forecast", f"must have a list of losses for each of the {K} arms", forecast)
+            raise InvalidParameter(
+                "forecast", f"must have a loss, or a list of them, for each of the {K} arms", forecast
+            )
     try:
         if isinstance(forecast, Mapping):
             forecast = [list(row) for row in zip(*(columns[i] for i in range(K)), strict=False)]

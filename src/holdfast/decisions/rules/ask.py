@@ -138,6 +138,7 @@ def _switched(view: View, arm: int, announced: float | None) -> Head:
     if isinstance(cost, tuple):  # a table: the first play costs nothing
         cost = cost[setup.active.index(head.last_arm)][setup.active.index(arm)] if head.last_arm >= 0 else 0.0
     paid = tuple(exact_sum([*head.paid, float(cost)])) if cost else head.paid
+    view.state().arms[arm].switches += 1
     return head._replace(switches=head.switches + 1, paid=paid)
 
 
