@@ -281,7 +281,7 @@ class Attack:
                 cost = round(policy.switching_cost * self.chance.choice([0.5, 0.8, 1.25, 2.0]), 6)  # as one writes it
                 ways.append({"switching_cost": max(cost, 0.01)})
             if self.trial.remember < 10**6:
-                ways.append({"remember": self.chance.randint(0, 400)})
+                ways += [{"remember": self.chance.randint(0, 400)}, {"keep": self.chance.randint(1, 400)}]
             if policy.arms is not None and not isinstance(policy, (hf.AdaptiveTsallisSwitch, hf.BaSE)):
                 ways.append({"add_arms": [f"n{self.chance.getrandbits(40):x}"]})
                 if len(policy.arms) > 2:

@@ -86,7 +86,7 @@ def heard_twice(right):
 def counted_twice(right):
     def settle(view, block, clock):
         right(view, block, clock)
-        view.state().arms[block.arm].add(Part(block.rounds, block.told, block.losses), block)
+        view.state().arms[block.arm].add(Part(block.rounds, block.told, block.losses, block.squares), block)
 
     return settle
 

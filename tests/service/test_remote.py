@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 NOT_HERE = {
     "test_a_conversation_that_is_idle_has_ended",
     "test_a_decision_is_followed_in_a_shell",
+    "test_a_forecast_is_given_in_a_shell",
     "test_a_paused_arm_is_not_handed_out_by_any_process",
     "test_a_scale_that_was_changed_counts_for_all_processes_at_once",
     "test_ended_conversations_leave_one_row_until_compacted",
@@ -220,3 +221,14 @@ def test_who_has_no_token_is_not_allowed(guarded, tokens):
         with pytest.raises(hf.NotAllowed, match="token" if token != reader else "role"):
             hf.open(guarded.url, "new", hf.Exp3(arms=["a", "b"]), token=token)
     assert problem(guarded("GET", "/v1/games"), 401)["error"] == "NotAllowed"
+
+
+def test_old_rows_are_removed_through_a_server(place):
+    router = place.open(policy=contract.SWITCH, seed=1, keep=1000)
+    router.tell([(decision.id, 0.5) for decision in router.ask(60)])
+    days = router.history.days
+    assert router.history.compact(keep=2) > 10
+    assert router.history.compact(keep=2) == 0
+    assert len(router.history.frame) == 2 + (router.hold > 0) * 0
+    assert router.history.days.equals(days)
+    assert days["rounds"].sum() > 50

@@ -286,6 +286,9 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
     if policy.bounds[1] < environment.units[1]:
         rule = f"must be at least {environment.units[1]:g}, which a round of the environment may lose"
         raise InvalidParameter("loss_bound", rule, policy.bounds[1])
+    if policy.announces == "rule":
+        rule = "must be a policy here: a function, or a rule that ask(rule=...) tells, is followed by a player"
+        raise InvalidParameter("rule", rule, policy.rule_of)
     if environment.closes_arms and not policy.full_information:
         rule = "must be one that sees the losses of all arms, because some arms are not always available"
         raise InvalidParameter("policy", rule, policy.label)
