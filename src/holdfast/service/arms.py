@@ -52,12 +52,12 @@ class Mean(NamedTuple):
 
 
 class Recent(NamedTuple):
-    """What one arm lost lately."""
+    """Recent losses of one arm."""
 
     hour: Mean
     day: Mean
     latest: Mean
-    """Of the game's last `LATEST` losses, those of this arm."""
+    """Those of the game's last `LATEST` losses that are this arm's."""
     failures: int
     """Failures among `latest`."""
     measures: dict[str, float]
