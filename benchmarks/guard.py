@@ -1,4 +1,4 @@
-"""What following changes costs, alone and guarded: the tables of docs/tracking.md. A quarter of an hour on two cores.
+"""Measure the cost of following changes, alone and guarded: the tables of docs/tracking.md. Fifteen minutes, two cores.
 
 python benchmarks/guard.py [families | still | bad | paper | lag | minutes | records FILE ...] [--seed 31]
 """
@@ -174,7 +174,7 @@ class BadRule(Policy):
     turns = True
 
     def parameters(self) -> Every:
-        """How many arms are played."""
+        """Return the number of arms played."""
         return Every(float(self.n_arms if self.turns else 1))
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Any:

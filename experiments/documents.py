@@ -18,7 +18,7 @@ from arena import GROUPS, KNOWS_T
 
 from holdfast.errors import HoldfastError
 from holdfast.files import write_whole
-from holdfast.lab.benchmark import TRACKS, Standing, frozen_rivals
+from holdfast.lab.benchmark import TRACKS, BenchmarkResult, frozen_rivals
 from holdfast.lab.judge import CONFIDENCE, JUDGEMENTS, Verdict, mean_of
 from holdfast.lab.paper.claims import Findings
 from holdfast.lab.paper.plan import Figure
@@ -150,10 +150,10 @@ def benchmark_tables() -> str:
     for track in TRACKS.values():
         rivals = frozen_rivals(track)
         some = next(iter(rivals))
-        ranking = Standing(some, track, rivals[some], rivals).ranking
+        ranking = BenchmarkResult(some, track, rivals[some], rivals).ranking
         rows = []
         for place, name in enumerate(ranking, 1):
-            standing = Standing(name, track, rivals[name], rivals)
+            standing = BenchmarkResult(name, track, rivals[name], rivals)
             score = standing.score(name)
             open_ = [f"`{rival}`" for rival in ranking if rival != name and standing.verdict(rival) == "not decided"]
             rows.append(

@@ -329,7 +329,7 @@ class Unit(NamedTuple):
 
     began: float
     held: bool
-    """Whether the rule had it."""
+    """True if the rule had it."""
     size: float
     """Its rounds."""
     cost: float

@@ -26,7 +26,7 @@ MOST_TIME = 1e11
 
 
 FORMAT = 1
-"""Of the tables of a store; a store, or a game, of another format is refused before anything is written."""
+"""Format of a store's tables; a store, or a game, of another format is refused before anything is written."""
 
 PINNED, BY_RULE = 1, 2
 """Origin of a block's arm, where the policy did not choose it."""

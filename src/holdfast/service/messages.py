@@ -374,7 +374,7 @@ class Settled(Struct):
 
 
 class CompactBody(Struct, forbid_unknown_fields=True):
-    """How many of the last blocks stay."""
+    """A compaction: the number of last blocks that stay."""
 
     keep: Whole
 

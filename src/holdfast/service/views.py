@@ -604,7 +604,7 @@ class Board:
     """Interval of the mean loss of each arm."""
     lines: Lines | None
     recent: list[Recent]
-    """What each arm lost lately."""
+    """Recent losses of each arm."""
     waits: list[float]
     """Delays in seconds of the last losses after their decisions, sorted."""
     why: str
