@@ -749,15 +749,15 @@ class Checker:
         forgotten = step.head.forgotten
         must(self.forgotten <= forgotten <= self.settled, "more is forgotten than was settled")
         newly = [b for b in self.by_order[self.forgotten : forgotten] if b.stored and b.number not in gone]
+        for block in newly:  # before rows are removed, which leaves fewer
+            must(self.kept > remember, f"block {block.number} was forgotten with {self.kept} rounds kept")
+            self.kept -= block.rounds
+            block.stored = {"block"}
         for number in gone:
             block = self.blocks[number]
             self.kept -= block.rounds if "losses" in block.stored else 0
             block.stored.clear()
             self.removed += 1
-        for block in newly:
-            must(self.kept > remember, f"block {block.number} was forgotten with {self.kept} rounds kept")
-            self.kept -= block.rounds
-            block.stored = {"block"}
         self.forgotten = forgotten
         wrong = [n for n in single - gone if "losses" in self.blocks[n].stored]
         must(not wrong, f"losses of blocks {wrong} were deleted and are not said to be")

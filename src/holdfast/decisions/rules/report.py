@@ -20,7 +20,7 @@ from holdfast.decisions.codec import block_text, block_values, undamaged
 from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut, Head, Loss, Receipt, Seen
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
-from holdfast.decisions.settings import FAR_AHEAD, WINDOW, Setup, State, parts_of, players_of, stand_in_for
+from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, players_of, stand_in_for
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -95,10 +95,6 @@ class View:
     """True if the call may have been made before a connection was lost."""
     may_forget: int = FORGET_AT_ONCE
     _settled: deque[Block] = field(default_factory=deque)
-    _began: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._began = self.head.clock
 
     def time(self) -> float:
         """The game's time: the latest that was seen, by this call or before.
@@ -110,11 +106,6 @@ class View:
         if leap and self.head.clock - self.now > 0.5 * leap:
             take_back(self, max(self.now, self.head.clock - leap))
         return max(self.now, self.head.clock)
-
-    def written(self) -> Head:
-        """The head as it is to be written."""
-        moved = self.head.clock - self._began
-        return self.head._replace(leap=moved) if moved > FAR_AHEAD else self.head
 
     def state(self) -> State:
         """The state, for changing."""
@@ -426,7 +417,6 @@ def take_back(view: View, clock: float) -> None:
     next_due, next_last = min(waiting, default=(None, 0.0))
     idle = None if head.next_idle is None else clock
     view.head = head._replace(clock=clock, leap=0.0, next_due=next_due, next_last=next_last, next_idle=idle)
-    view._began = clock
     detail = json.dumps({"clock": [head.clock, clock]})
     view.events.changes.append(ChangeMade(clock, "clock", detail, "one process's clock ran ahead of the others'"))
 

@@ -54,10 +54,11 @@ class Queue:
         goes_on = now < self._until
         self._place = self._last if goes_on else FIRST + now
         while True:
-            with suppress(BlockingIOError):  # somebody came in the same nanosecond
+            try:
                 self._lock(fcntl.F_OFD_SETLK, fcntl.F_WRLCK, self._place, 1)
                 break
-            self._place += 1
+            except BlockingIOError:  # somebody came in the same nanosecond
+                self._place += 1
         while (before := self._before(FIRST, self._place)) and time.monotonic() < deadline:
             time.sleep(NEXT + LATER * (before - 1))
         if not goes_on:
@@ -73,13 +74,13 @@ class Queue:
         """Return how many wait at places from `first` to before `end`."""
         if first >= end:
             return 0
-        kind, _, place, _, _ = self._lock(fcntl.F_OFD_GETLK, fcntl.F_WRLCK, first, end - first)
+        kind, _, place, _, _ = LOCK.unpack(self._lock(fcntl.F_OFD_GETLK, fcntl.F_WRLCK, first, end - first))
         return 0 if kind == fcntl.F_UNLCK else 1 + self._before(first, place) + self._before(place + 1, end)
 
-    def _lock(self, command: int, kind: int, first: int, count: int) -> tuple[int, ...]:
-        """Return the system's answer: kind, origin, first byte, bytes and process of a lock."""
-        given = struct.pack(LOCK, kind, os.SEEK_SET, first, count, 0)
-        return struct.unpack(LOCK, fcntl.fcntl(self._file, command, given))
+    def _lock(self, command: int, kind: int, first: int, count: int) -> bytes:
+        """Return the system's answer: a `LOCK`."""
+        return fcntl.fcntl(self._file, command, LOCK.pack(kind, os.SEEK_SET, first, count, 0))
 
 
-LOCK = "hhqqi"
+LOCK = struct.Struct("hhqqi")
+"""Kind, origin, first byte, bytes and process of a lock."""
