@@ -18,11 +18,11 @@ from arena import GROUPS, KNOWS_T
 
 from holdfast.errors import HoldfastError
 from holdfast.files import write_whole
-from holdfast.lab.benchmark import TRACKS, Standing, frozen_rivals
-from holdfast.lab.judge import CONFIDENCE, JUDGEMENTS, Verdict, judgements, mean_of
+from holdfast.lab.benchmark import TRACKS, BenchmarkResult, frozen_rivals
+from holdfast.lab.judge import CONFIDENCE, JUDGEMENTS, Verdict, mean_of
 from holdfast.lab.paper.claims import Findings
 from holdfast.lab.paper.plan import Figure
-from holdfast.lab.paper.report import chart_of, command_of, facts_of, figure_notes
+from holdfast.lab.paper.report import chart_of, command_of, counts, facts_of, figure_notes
 from holdfast.lab.paper.reproduce import load
 from holdfast.report.charts import LineChart
 from holdfast.report.drawing import rendered
@@ -150,10 +150,10 @@ def benchmark_tables() -> str:
     for track in TRACKS.values():
         rivals = frozen_rivals(track)
         some = next(iter(rivals))
-        ranking = Standing(some, track, rivals[some], rivals).ranking
+        ranking = BenchmarkResult(some, track, rivals[some], rivals).ranking
         rows = []
         for place, name in enumerate(ranking, 1):
-            standing = Standing(name, track, rivals[name], rivals)
+            standing = BenchmarkResult(name, track, rivals[name], rivals)
             score = standing.score(name)
             open_ = [f"`{rival}`" for rival in ranking if rival != name and standing.verdict(rival) == "not decided"]
             rows.append(
@@ -220,12 +220,12 @@ def _reproduction(findings: Findings, charts: Mapping[str, LineChart]) -> str:
         "claimed, **fails** if some come out the other way and none as claimed, and is **conditional** otherwise; the",
         "condition is computed too. A comparison is decided when Student's interval of the paired differences leaves",
         f"out zero. All intervals of one claim hold together with probability {CONFIDENCE:.0%} (Bonferroni); nothing",
-        f"is shared between claims, so that one or none of the {len(verdicts)} may be judged wrongly by chance. The",
+        "is shared between claims, so that one or none of them may be judged wrongly by chance. The",
         f"figures show {settings.replications} replications, the verdicts rest on {settings.judged}, and those on",
         f"growth on {settings.probed} games of up to {number(settings.long_horizon)} rounds. What the paper's words",
         '("similar", "much better") were taken to mean stands with each measurement.',
         "",
-        f"{len(verdicts)} claims: {judgements(verdicts)}.",
+        f"{'; '.join(counts(verdicts))}.",
         "",
         "## The ledger",
         "",

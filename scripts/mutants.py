@@ -51,8 +51,16 @@ class Room:
 
 ROOMS = {
     "numerics": Room(("numerics/*.py",), ("tests/numerics", "tests/results", "tests/players/test_all_losses.py")),
-    "bounds": Room(("bounds/*.py",), ("tests/bounds",)),
-    "policies": Room(("policies/*.py",), ("tests/policies",), "plain and not slow", compiled=False, limit=600.0),
+    "bounds": Room(
+        ("bounds/*.py",), ("tests/bounds", "tests/frozen/test_numbers.py", "tests/policies/adaptive/test_bounds.py")
+    ),
+    "policies": Room(
+        ("policies/*.py",),
+        ("tests/policies", "tests/frozen/test_games.py"),
+        "plain and not slow",
+        compiled=False,
+        limit=600.0,
+    ),
     "rules": Room(
         ("decisions/rules/*.py", "decisions/settings.py", "decisions/outcomes.py", "decisions/holdout.py"),
         ("tests/decisions", "tests/service"),

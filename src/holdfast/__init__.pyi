@@ -80,6 +80,7 @@ from holdfast.policies.full_information import (
     Threshold as Threshold,
     WorkFunctionAlone as WorkFunctionAlone,
 )
+from holdfast.policies.guarded import Guard as Guard, Guarded as Guarded
 from holdfast.policies.hand_written import (
     Ewma as Ewma,
     FailOver as FailOver,

@@ -241,7 +241,7 @@ SPREADS: Mapping[str, Callable[[dict[str, Any], str], float | None]] = {
     "interval": lambda row, name: _half(row[f"{name}_se"], row["replications"]),
     "none": lambda row, name: None,
 }
-"""What stands behind a mean: its standard error, the standard deviation, half of its 95 % interval, or nothing."""
+"""Number shown behind a mean: its standard error, the standard deviation, half of its 95 % interval, or none."""
 
 
 def _half(error: float | None, replications: int) -> float | None:

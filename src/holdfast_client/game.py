@@ -145,7 +145,8 @@ class Game:
             Seconds within which there is an answer: a decision, the fallback, or `Unreachable` without one.
         options
             Fields of ``POST …/decisions``: ``request`` (an idempotency key; by default each call has its own),
-            ``key`` (of a conversation), ``available``, ``rule``, ``switching_cost``, ``loss_bound``, ``forecast``.
+            ``key`` (of a conversation), ``available``, ``rule`` (what your own rule chooses, with a holdback),
+            ``switching_cost``, ``loss_bound``, ``forecast`` (losses expected, by arm or in rows).
         """
         self._check_arm(fallback, deadline)
         try:
@@ -306,6 +307,10 @@ class Game:
         """Settle the blocks whose patience has run out. Return how many."""
         return int(self.send("POST", "/settle")["settled"])
 
+    def compact(self, keep: int) -> int:
+        """Remove the rows of settled blocks but the last `keep`. Return how many."""
+        return int(self.send("POST", "/compact", {"keep": keep})["removed"])
+
     def listed(self, what: str, after: int | str | None = None) -> Iterator[dict[str, Any]]:
         """Yield all ``blocks``, ``changes`` or open ``decisions`` after a cursor, fetched page by page."""
         path, cursor, more = f"/{what}?limit={ON_PAGE}", after, True
@@ -316,7 +321,7 @@ class Game:
             more = cursor is not None
 
     def export(self, what: str = "log") -> bytes:
-        """Return the log, or the ``record`` of all arms' losses, as a Parquet file."""
+        """Return the log, the ``record`` of all arms' losses, or the sums of ``days``, as a Parquet file."""
         return self.server.call("GET", f"{self.place}/export?format=parquet&what={what}")
 
     def decision(self, id: str) -> dict[str, Any]:
@@ -390,8 +395,9 @@ def open(
         and are settled without one when patience has run out. A pause, a pin and other settings count from the next
         fetch on.
     settings
-        Settings of a new game: the fields of ``PUT /v1/games/{name}``, such as ``policy="adaptive"`` and
-        ``arms=["a", "b"]``. Without them the game must exist.
+        Settings of a new game: the fields of ``PUT /v1/games/{name}``, such as ``policy="adaptive"``,
+        ``arms=["a", "b"]``, ``holdback=0.1`` (the part that is left to your own rule; 1 is a shadow) and
+        ``learn_after=1`` (rounds after which an open conversation is learnt from). Without them the game must exist.
     """
     game = Game(Server(url, token, retry, timeout), name, local)
     view = game.send("PUT", "", settings) if settings else game.view()

@@ -12,8 +12,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -281,13 +281,23 @@ class Attack:
                 cost = round(policy.switching_cost * self.chance.choice([0.5, 0.8, 1.25, 2.0]), 6)  # as one writes it
                 ways.append({"switching_cost": max(cost, 0.01)})
             if self.trial.remember < 10**6:
-                ways.append({"remember": self.chance.randint(0, 400)})
+                ways += [{"remember": self.chance.randint(0, 400)}, {"keep": self.chance.randint(1, 400)}]
             if policy.arms is not None and not isinstance(policy, (hf.AdaptiveTsallisSwitch, hf.BaSE)):
                 ways.append({"add_arms": [f"n{self.chance.getrandbits(40):x}"]})
                 if len(policy.arms) > 2:
                     ways.append({"retire_arms": [self.chance.choice(policy.arms)]})
             if ways:
                 router.change(**self.chance.choice(ways))
+
+    def deploy(self) -> None:
+        """A worker begins with the λ and the patience of its code: the store's count, or now and then its own."""
+        whose: Any = self.chance.choice(["store", "store", "code"])
+        with hf.open(self.url, "game") as router:
+            policy = router.policy
+        if hasattr(policy, "switching_cost"):
+            policy = replace(policy, switching_cost=getattr(self.trial.policy, "switching_cost"))  # noqa: B009
+        with suppress(hf.OtherSettings, hf.InvalidParameter):  # arms have come or gone meanwhile
+            hf.open(self.url, "game", policy, patience=self.trial.patience, settings=whose).close()
 
     def compact(self) -> None:
         with hf.open(self.url, "game") as router:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 from places import Place
+from test_commands import run
 
 import holdfast as hf
 from holdfast.errors import AlreadyTold, InvalidParameter, OutOfTurn, SomeRefused
@@ -251,3 +252,32 @@ def test_what_was_seen_is_forgotten_with_the_losses(place: Place):
     kept = router.history.record.select(ARMS).rows()
     assert 10 <= len(kept) < 20
     assert kept == [tuple(losses) for losses in LOSSES[-len(kept) :]]
+
+
+def test_a_forecast_by_arm_is_one_in_rows(place):
+    """One number for each arm, or a list; by name, in any order."""
+    policy = hf.AdaptiveHedgeSwitch(
+        arms=["a", "b"], switching_cost=0.3, experts=[hf.experts.GivenForecast(2)], forecast_rounds=2
+    )
+    forms = ([[0.9, 0.1], [0.8, 0.2]], {"b": [0.1, 0.2], "a": [0.9, 0.8]}), ([[0.9, 0.1]], {"b": 0.1, "a": 0.9})
+    for n, (rows, by_arm) in enumerate(forms):
+        one, two = (place.open(f"{kind} {n}", policy, seed=1) for kind in ("rows", "arms"))
+        for t in range(20):
+            first, second = one.ask(forecast=rows), two.ask(forecast=by_arm)
+            assert (first.arm, first.probability) == (second.arm, second.probability)
+            for router, decision in ((one, first), (two, second)):
+                router.tell(decision.id, losses=[0.9 - t % 3 / 10, 0.1])
+    with pytest.raises(InvalidParameter, match="forecast must have a loss, or a list of them, for each of the 2 arms"):
+        one.tell(one.ask(forecast={"a": 0.5}).id, losses=[0.5, 0.5])
+
+
+def test_a_forecast_is_given_in_a_shell(folder):
+    url = f"sqlite:///{folder}/g.db"
+    policy = hf.AdaptiveHedgeSwitch(2, switching_cost=0.3, experts=[hf.experts.GivenForecast(2)], forecast_rounds=2)
+    by_name = {name: hf.open(url, name, policy, seed=1) for name in ("shell", "python")}
+    for forecast, text in (({0: 0.9, 1: 0.1}, '{"0": 0.9, "1": 0.1}'), ([[0.2, 0.9]], "[[0.2, 0.9]]")):
+        asked = by_name["python"].ask(forecast=forecast)
+        assert run("ask", url, "shell", "--forecast", text).split()[1] == str(asked.arm)
+        for router in by_name.values():
+            (decision,) = router.open_decisions
+            router.tell(decision.id, losses=[0.5, 0.4])

@@ -18,7 +18,7 @@ from holdfast.decisions.rules import arms, ask, report
 from holdfast.decisions.settings import Part, Settings, Setup
 
 SECONDS = 2.5
-LIVE = ("kill", "kill", "change", "operate", "compact")
+LIVE = ("kill", "kill", "change", "operate", "compact", "deploy")
 FILES = (*LIVE, "save", "put_back", "copy_closed")
 
 TRIALS = {
@@ -86,7 +86,7 @@ def heard_twice(right):
 def counted_twice(right):
     def settle(view, block, clock):
         right(view, block, clock)
-        view.state().arms[block.arm].add(Part(block.rounds, block.told, block.losses), block)
+        view.state().arms[block.arm].add(Part(block.rounds, block.told, block.losses, block.squares), block)
 
     return settle
 

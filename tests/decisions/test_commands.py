@@ -170,7 +170,8 @@ def test_the_log_is_exported(url, folder, suffix):
     file = folder / f"log.{suffix}"
     run("export", url, "chat", "--out", str(file))
     log = pl.read_csv(file, try_parse_dates=True) if suffix == "csv" else pl.read_parquet(file)
-    assert log.columns == ["time", "arm", "loss", "probability", "block", "single", "status", "conversation"]
+    of_the_loss = ["time", "arm", "loss", "probability", "block", "single", "status", "conversation"]
+    assert log.columns == [*of_the_loss, "id", "request", "key", "asked", "told", "measures"]
     assert log["arm"].to_list() == arms
     assert log["time"].dtype == pl.Datetime("us", "UTC")
     with pytest.raises(hf.InvalidParameter, match=r"out must end in \.csv or \.parquet"):
@@ -188,3 +189,13 @@ def test_the_exported_log_is_one_that_replay_reads(url, folder, suffix):
     )
     assert replayed.returncode == 0, replayed.stderr
     assert "400 rounds in 400 blocks, 2 arms" in replayed.stdout.replace("\n", " ")
+
+
+def test_old_rows_are_removed_from_the_shell(url):
+    with hf.open(url, "jobs", hf.Exp3(arms=["a", "b"]), seed=1) as router:
+        router.tell([(decision.id, 0.5) for decision in router.ask(30)])
+    assert run("compact", url, "jobs", "--keep", "10").strip() == "20 blocks removed"
+    assert json.loads(run("compact", url, "jobs", "--keep", "10", "--json")) == {"removed": 0}
+    run("change", url, "jobs", "--keep", "5")
+    with hf.open(url, "jobs", keep=5, settings="same") as router:
+        assert router.history.totals.rounds == 30

@@ -86,7 +86,9 @@ def test_an_edited_store_is_refused(folder, damage):
             router.ask(20)
             router.history.totals  # noqa: B018  # it reads what the others do not
 
-    with pytest.raises((hf.StoreError, hf.SomeRefused), match=r"damaged|gone|not Holdfast's|compacted|restored"):
+    with pytest.raises(
+        (hf.StoreError, hf.SomeRefused), match=r"damaged|gone|not Holdfast's|compacted|restored|overwritten"
+    ):
         go_on()
 
 

@@ -3,8 +3,10 @@
 import math
 from typing import Any
 
+import polars as pl
 import pytest
-from games import SWITCH, arms_of, play, stored_asks
+from games import SWITCH, arms_of, loss_of, play, stored_asks
+from polars.testing import assert_frame_equal
 
 import holdfast as hf
 from holdfast.decisions.models import Events
@@ -183,3 +185,66 @@ def test_a_change_that_ends_in_an_error_changes_nothing(place):
     with pytest.raises(ZeroDivisionError):
         fail()
     assert (router.history.frame.rows(), router.history.totals) == before
+
+
+def test_old_blocks_become_sums_all_the_time(place):
+    """Rows stop growing; totals and what is played are those of a game that keeps everything."""
+    settings = {"policy": hf.Exp3(arms=["a", "b", "c"]), "seed": 1, "missing": 0.25, "patience": 40}
+    router, twin = place.open("short", keep=30, remember=10, **settings), place.open("long", **settings)
+    for t in range(400):
+        one, two = router.ask(), twin.ask()
+        assert one.arm == two.arm
+        if t % 11:
+            assert router.tell(one.id, loss_of(t, one.arm)).new
+            twin.tell(two.id, loss_of(t, two.arm))
+    assert router.history.totals == twin.history.totals
+    assert len(router.history.frame) <= 30 + 64 + 40 < len(twin.history.frame)
+    assert router.history.days.equals(twin.history.days)
+    with router.store.transaction(1, writing=False) as stored:
+        assert stored.head.gone >= stored.head.removed > 200
+
+
+def test_the_sums_of_days_are_those_of_the_rounds(place):
+    router = place.open(policy=SWITCH, seed=1, missing=0.25, patience=9)
+    for t in range(150):
+        decision = router.ask(available=["b", "c"] if t % 20 == 3 else None)
+        if t % 7:
+            router.tell(decision.id, loss_of(t, decision.arm))
+        place.clock.now += 9000.0
+    days, totals = router.history.days, router.history.totals
+    assert days["day"].n_unique() > 10
+    blocks = router.history.frame.filter(pl.col("settled").is_not_null())
+    log = router.history.log.join(blocks.select("block", "settled"), on="block")
+    seen = pl.when(pl.col("status") != "missing").then(pl.col("loss"))
+    naive = log.group_by(pl.col("settled").dt.date().alias("day"), "arm").agg(
+        pl.len().cast(pl.Int64).alias("rounds"),
+        (pl.col("status") == "missing").sum().cast(pl.Int64).alias("missing"),
+        seen.sum().alias("losses"),
+        (seen**2).sum().alias("squares"),
+    )
+    kept = days.filter(pl.col("rounds") > 0).select("day", "arm", "rounds", "missing", "losses", "squares")
+    assert_frame_equal(kept, naive, check_row_order=False, abs_tol=1e-12)
+    assert days["switches"].sum() == totals.switches
+    assert days["missing_losses"].sum() == pytest.approx(totals.missing_losses)
+
+
+def test_what_was_removed_gives_back_its_room(folder):
+    router = hf.open(f"sqlite:///{folder}/g.db", "g", hf.Exp3(arms=["a", "b"]), seed=1)
+    for _ in range(40):
+        router.tell([(decision.id, 0.5) for decision in router.ask(100)])
+    router.history.compact(keep=4000)
+    before = (folder / "g.db").stat().st_size
+    assert router.history.compact(keep=100) == 3900
+    assert (folder / "g.db").stat().st_size < 0.2 * before
+
+
+def test_a_comparison_is_of_the_blocks_that_are_kept(place):
+    router = place.open(policy=hf.Exp3(arms=["a", "b", "c"]), seed=1, holdback=0.5, keep=50)
+    late = router.ask(rule="a")
+    for _ in range(300):
+        router.tell(router.ask(rule="a").id, 0.5)
+    found = router.history.compare()
+    assert 50 <= found.units <= 50 + 64
+    assert found.open == 0  # the one that is still open came before: it is no fair sample
+    assert router.tell(late.id, 0.5).new
+    assert router.history.compare().units == found.units

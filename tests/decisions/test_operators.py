@@ -290,3 +290,13 @@ def test_an_idle_night_is_no_clock_that_runs_ahead(place):
         assert handle.ask().asked == place.clock.now
         place.clock.now += 1.0
     assert one.history.changes == []
+
+
+def test_an_arm_that_is_retired_and_added_at_once_is_told_how(place):
+    router = place.open(policy=SWITCH, seed=1)
+    with pytest.raises(hf.InvalidParameter, match="retire_arms must not be added in the same change: retire it first"):
+        router.change(retire_arms=["a"], add_arms=["a"])
+    assert router.policy.arms == ("a", "b", "c")
+    router.change(retire_arms=["a"])
+    router.change(add_arms=["a"])
+    assert router.policy.arms == ("a", "b", "c")

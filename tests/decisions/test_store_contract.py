@@ -3,6 +3,8 @@
 import json
 import math
 import random
+import time
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -309,7 +311,7 @@ def test_errors_carry_over_a_wire_as_they_are(place):
         refused(lambda: router.tell([("x", 0.2), (decision.id, 0.2)])),
         refused(lambda: place.open("nobody")),
         refused(lambda: place.open(policy=hf.Exp3(2))),
-        refused(lambda: place.open(policy=hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=9.0))),
+        refused(lambda: place.open(policy=replace(SWITCH, switching_cost=9.0), settings="same")),
         hf.OutOfTurn("not now"),
         hf.StoreError("no disk"),
     ]:
@@ -336,3 +338,34 @@ def test_patience_is_no_number_of_seconds(place):
 def test_a_request_has_a_name_that_every_store_can_keep(place, request_name):
     with pytest.raises(hf.InvalidParameter, match="request must be a name of 1 to 200 printable characters"):
         place.open(policy=SWITCH).ask(request=request_name)
+
+
+def test_a_process_that_runs_while_the_store_is_converted_writes_nothing_more(place):
+    """As a newer version will do it: the number in the store and in each game, in one transaction."""
+    router = place.open(policy=SWITCH, seed=1)
+    decision = router.ask()
+    with router.store.transaction(1, writing=True) as transaction:
+        transaction.write("UPDATE holdfast_schema SET version = ?", [(2,)])
+        transaction.write("UPDATE holdfast_heads SET format = ?", [(2,)])
+    with_a_fallback = router.ask(fallback="b")
+    assert (with_a_fallback.arm, with_a_fallback.recorded) == ("b", False)
+    calls = [
+        router.ask,
+        router.settle,
+        lambda: router.tell(decision.id, 0.5),
+        lambda: router.change(patience=7),
+        lambda: router.pause("a"),
+        lambda: router.history.totals,
+    ]
+    for call in calls:
+        with pytest.raises(hf.BadStore, match="another Holdfast has taken the store over, schema 2"):
+            call()
+    if place.kind != "memory":
+        with pytest.raises(hf.BadStore, match="another Holdfast wrote this one, schema 2"):
+            place.open(policy=SWITCH)
+    with router.store._transaction(1, writing=True, deadline=time.monotonic() + 5) as transaction:
+        assert transaction.fetch("SELECT COUNT(*) FROM holdfast_losses") == [(0,)]
+        assert transaction.fetch("SELECT asked, revision FROM holdfast_heads") == [(1, 2)]
+        transaction.write("UPDATE holdfast_schema SET version = ?", [(1,)])
+        transaction.write("UPDATE holdfast_heads SET format = ?", [(1,)])
+    assert router.tell(decision.id, 0.5).new

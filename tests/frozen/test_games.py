@@ -265,6 +265,7 @@ def test_conversations(store: str, learn_after: int | None, frozen: Frozen) -> N
         clock=Clock(),
         learn_after=learn_after,
         key_life=timedelta(hours=2),
+        missing="mean",
     )
     given = []
     for t in range(150):

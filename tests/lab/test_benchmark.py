@@ -20,8 +20,8 @@ from holdfast.lab.benchmark import (
     QUICK,
     REPLICATIONS,
     TRACKS,
+    BenchmarkResult,
     Setting,
-    Standing,
     Track,
     frozen_rivals,
     one_line_lists,
@@ -110,10 +110,10 @@ def test_a_policy_must_be_of_the_track_that_it_can_see() -> None:
     assert unknown.stderr.startswith("holdfast: --policy must be one of 'adaptive'")
 
 
-def _standing(own: list[float], other: list[float]) -> Standing:
+def _standing(own: list[float], other: list[float]) -> BenchmarkResult:
     setting = Setting("here", "", Bernoulli([0.2, 0.4]), 1.0, 1000)
     track = Track("own", "a test", (setting,), {"rival": {"policy": "exp3"}})
-    return Standing("mine", track, {"here": own}, {"rival": {"here": other}})
+    return BenchmarkResult("mine", track, {"here": own}, {"rival": {"here": other}})
 
 
 def test_comparisons_are_paired_and_share_their_error() -> None:

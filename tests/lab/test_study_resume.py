@@ -221,3 +221,14 @@ def test_every_damage_to_the_record_is_noticed(write, tmp_path):
     record.write_bytes(whole)
     assert run_study(file, out, resume=True).found == 6
     assert all(path.exists() for path in run.files.values())
+
+
+def test_measures_on_request_are_in_every_table_and_kept(write, tmp_path):
+    file, out = write('record = ["dynamic"]' + PLAIN), tmp_path / "out"
+    first = run_study(file, out)
+    assert {result.measures[-1] for result in first.values()} == {"dynamic"}
+    assert "dynamic_mean" in (out / "summary.csv").read_text().splitlines()[0]
+    again = run_study(file, out, resume=True)
+    assert (again.found, again.played) == (5, 0)
+    same_tables(again, first)
+    assert "dynamic" not in next(iter(run_study(write(PLAIN), tmp_path / "other").values())).frame.columns

@@ -1,5 +1,6 @@
 """Descriptions of the package outside the code: addresses, licence, recipe, workflows, pins, release notes."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -21,9 +22,9 @@ def read_yaml(name: str) -> dict:
 
 def test_addresses_agree():
     urls = PROJECT["project"]["urls"]
-    cited, about = read_yaml("CITATION.cff"), read_yaml("conda/recipe.yaml")["about"]
-    assert cited["url"] == about["homepage"] == urls["Homepage"]
-    assert cited["repository-code"] == about["repository"] == urls["Source"]
+    about = read_yaml("conda/recipe.yaml")["about"]
+    assert about["homepage"] == urls["Homepage"]
+    assert about["repository"] == urls["Source"]
     assert about["documentation"] == urls["Documentation"]
 
 
@@ -39,7 +40,14 @@ def test_the_licence_is_an_spdx_expression_and_the_same_everywhere():
 def test_the_software_and_the_paper_can_be_cited():
     cited = read_yaml("CITATION.cff")
     assert (cited["type"], cited["title"]) == ("software", "Holdfast")
-    assert "version" not in cited  # it stands in the package alone
+    deposited = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "for_a_paper.md").read_text(encoding="utf-8")
+    assert cited["version"] == deposited["version"] == holdfast.__version__
+    assert str(cited["date-released"]) == deposited["publication_date"]
+    assert f"version = {{{holdfast.__version__}}}" in page
+    assert deposited["license"] == cited["license"]
+    for text in (str(cited), str(deposited), page):
+        assert ".example" not in text  # an address that leads nowhere
     paper = cited["preferred-citation"]
     assert [author["family-names"] for author in paper["authors"]] == ["Rouyer", "Seldin", "Cesa-Bianchi"]
 

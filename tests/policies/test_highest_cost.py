@@ -14,7 +14,9 @@ pytestmark = pytest.mark.plain
 KNOW_IT = {
     name: case.policy
     for name, case in EVERY.items()
-    if (cost := getattr(case.policy, "switching_cost", 0.0)) and not isinstance(cost, tuple)  # a table
+    if (cost := getattr(case.policy, "switching_cost", 0.0))
+    and not isinstance(cost, tuple)  # a table
+    and case.policy.announces != "rule"
 } | {
     "varying": hf.VaryingTsallisSwitch(3),
     # With the default paths, which are compiled once for all numbers of arms.

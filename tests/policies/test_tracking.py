@@ -79,7 +79,7 @@ def test_it_costs_less_than_the_adaptive_policy_where_the_best_arm_changes():
     result = hf.simulate(own, world, horizon=20_000, switching_cost=LAM, replications=10, seed=1, progress=False)
     last = result.frame.filter(result.frame["round"] == 20_000)
     cost = {name: last.filter(last["policy"] == name)["total_cost"].to_numpy() for name in ("tracking", "adaptive")}
-    assert cost["tracking"].max() < 0.8 * cost["adaptive"].min()
+    assert cost["tracking"].mean() < 0.7 * cost["adaptive"].mean()
 
 
 @needs_machine_code
@@ -92,7 +92,7 @@ def test_it_is_not_fooled_for_long_when_all_levels_move_together():
 
 @pytest.mark.plain
 def test_the_first_arm_is_drawn_and_no_other():
-    policy, first = hf.TrackingSwitch(3, switching_cost=LAM), set()
+    policy, first = hf.TrackingSwitch(3, switching_cost=LAM, guarded=False), set()
     for seed in range(20):
         player = policy.player(seed=seed)
         first.add(player.ask())
@@ -109,7 +109,7 @@ def test_the_first_arm_is_drawn_and_no_other():
 def test_late_and_missing_losses_against_the_naive_twin(lost):
     """Up to thirty rounds open, told in any order, some never: level, doubt and everything else as the twin's."""
     rng = np.random.default_rng(7)
-    game, twin = KernelGame(hf.TrackingSwitch(4, switching_cost=LAM)), naive_tracking.Tracking(4, LAM)
+    game, twin = KernelGame(hf.TrackingSwitch(4, switching_cost=LAM, guarded=False)), naive_tracking.Tracking(4, LAM)
     waiting: list[Any] = []
     for t in range(3000 if COMPILED else 800):
         arm, rounds = game.choose()
@@ -155,7 +155,7 @@ def test_losses_that_come_fifty_rounds_late_delay_but_do_not_mislead():
 
 @pytest.mark.plain
 def test_a_loss_of_an_arm_that_was_left_moves_its_level_alone():
-    game = KernelGame(hf.TrackingSwitch(2, switching_cost=0.0))
+    game = KernelGame(hf.TrackingSwitch(2, switching_cost=0.0, guarded=False))
     kept, n = [], 0
     while len({int(block[0]) for block in kept}) < 2:
         game.choose()

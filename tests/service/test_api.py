@@ -543,7 +543,7 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Ask": {"n": 2}, "dict": {"loss": 0.5}, "Evaluate": {}}
     if one.body is ObserveBody:
         return  # for policies that see all losses: tests of its own
-    bodies["Losses"] = {"losses": losses}
+    bodies |= {"Losses": {"losses": losses}, "CompactBody": {"keep": 100}}
     body = None if one.body is None else bodies[one.body.__name__]
     query = {"confirm": name, "switching_cost": "0.5"}
     asked = "&".join(f"{key}={query[key]}" for key, _, required in one.query if required)

@@ -28,10 +28,14 @@ pytestmark = pytest.mark.slow
 NOT_HERE = {
     "test_a_conversation_that_is_idle_has_ended",
     "test_a_decision_is_followed_in_a_shell",
+    "test_a_forecast_is_given_in_a_shell",
     "test_a_paused_arm_is_not_handed_out_by_any_process",
     "test_a_scale_that_was_changed_counts_for_all_processes_at_once",
     "test_ended_conversations_leave_one_row_until_compacted",
     "test_operators_have_a_shell",
+    "test_a_process_that_runs_while_the_store_is_converted_writes_nothing_more",
+    "test_a_pause_counts_from_the_games_clock",
+    "test_a_clock_that_runs_ahead_of_the_others_does_not_move_the_games",
 }
 """Tests that look at a store's own rows, or start commands and processes on one."""
 
@@ -72,10 +76,12 @@ def test_the_comparison_with_a_rule_is_the_stores(place, folder):
         with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"), as_errors():
             router._remote.game.send("GET", f"/compare?confidence={wrong}")
     assert router.holdback == 0.4
+    before = router.history.compare()
     router.change(holdback=0.0)
-    assert router.holdback == 0.0
+    assert (router.holdback, router.history.compare()) == (0.0, before)
+    plain = place.open("plain", policy=contract.SWITCH, seed=1)
     with pytest.raises(hf.InvalidParameter, match="holdback must be between 0 and 1 to compare"):
-        router.history.compare()
+        plain.history.compare()
 
 
 def test_the_log_and_the_history_are_those_of_the_store(place, folder):
@@ -220,3 +226,14 @@ def test_who_has_no_token_is_not_allowed(guarded, tokens):
         with pytest.raises(hf.NotAllowed, match="token" if token != reader else "role"):
             hf.open(guarded.url, "new", hf.Exp3(arms=["a", "b"]), token=token)
     assert problem(guarded("GET", "/v1/games"), 401)["error"] == "NotAllowed"
+
+
+def test_old_rows_are_removed_through_a_server(place):
+    router = place.open(policy=contract.SWITCH, seed=1, keep=1000)
+    router.tell([(decision.id, 0.5) for decision in router.ask(60)])
+    days = router.history.days
+    assert router.history.compact(keep=2) > 10
+    assert router.history.compact(keep=2) == 0
+    assert len(router.history.frame) == 2 + (router.hold > 0) * 0
+    assert router.history.days.equals(days)
+    assert days["rounds"].sum() > 50

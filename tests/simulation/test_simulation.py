@@ -36,7 +36,7 @@ def environments(K: int, rounds: int = ROUNDS) -> dict[str, hf.Environment]:
     }
 
 
-ONLINE = [*(name for name in CASES if name != "own units"), "hedge-switch, pairs", "fixed-share"]
+ONLINE = [*(name for name in CASES if name not in ("own units", "guarded, told")), "hedge-switch, pairs", "fixed-share"]
 
 
 @pytest.mark.slow

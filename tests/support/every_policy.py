@@ -25,6 +25,7 @@ from holdfast import (
     FollowLazyLeader,
     FollowTheLeader,
     ForecastPlan,
+    Guarded,
     HoldForever,
     LazyExp3,
     LazyHedge,
@@ -176,17 +177,29 @@ CASES = {
     "adaptive, one arm": Case(
         AdaptiveTsallisSwitch(1, switching_cost=2.0), lambda: naive_adaptive.Adaptive(1, 2.0), **ADAPTS
     ),
-    "tracking": Case(TrackingSwitch(4, switching_cost=0.3), lambda: naive_tracking.Tracking(4, 0.3), **ADAPTS),
+    "tracking": Case(
+        TrackingSwitch(4, switching_cost=0.3, guarded=False), lambda: naive_tracking.Tracking(4, 0.3), **ADAPTS
+    ),
     "tracking, notice": Case(
-        TrackingSwitch(4, switching_cost=2.5, notice=40), lambda: naive_tracking.Tracking(4, 2.5, 40), **ADAPTS
+        TrackingSwitch(4, switching_cost=2.5, notice=40, guarded=False),
+        lambda: naive_tracking.Tracking(4, 2.5, 40),
+        **ADAPTS,
     ),
     "tracking, announced": Case(
-        TrackingSwitch(4, switching_cost="announced"),
+        TrackingSwitch(4, switching_cost="announced", guarded=False),
         lambda: naive_tracking.Tracking(4, None),
         announce=varying_cost,
         **ADAPTS,
     ),
-    "tracking, one arm": Case(TrackingSwitch(1, switching_cost=2.0), lambda: naive_tracking.Tracking(1, 2.0), **ADAPTS),
+    "tracking, one arm": Case(
+        TrackingSwitch(1, switching_cost=2.0, guarded=False), lambda: naive_tracking.Tracking(1, 2.0), **ADAPTS
+    ),
+    "guarded tracking": Case(TrackingSwitch(4, switching_cost=0.3), **ADAPTS),
+    "guarded tracking, announced": Case(TrackingSwitch(4, switching_cost="announced"), announce=varying_cost, **ADAPTS),
+    "guarded, one arm": Case(TrackingSwitch(1, switching_cost=2.0), **ADAPTS),
+    "guarded, blocks": Case(Guarded(TsallisSwitch(4, switching_cost=1.3)), **ADAPTS),
+    "guarded, one that waits": Case(Guarded(BaSE(4, horizon=HORIZON), switching_cost=0.1), **ADAPTS),
+    "guarded, told": Case(Guarded(n_arms=4, switching_cost=0.1), announce=lambda n: n // 50 % 4, **ADAPTS),
     "ewma": Case(
         Ewma(4, switching_cost=0.3, memory=8, looks=0.05),
         lambda: naive_rivals.Ewma(4, 0.3, 8, 100, 3000, 0.05),
@@ -236,8 +249,8 @@ FULL_INFORMATION = {
 
 EVERY = CASES | FULL_INFORMATION
 
-DRAW_ONCE = ("hold-forever", "tracking")
-"""They draw their first arm alone."""
+DRAW_ONCE = ("hold-forever", "tracking", "guarded")
+"""They draw their first arm alone, or rarely another."""
 
 RANDOMISED = [
     name

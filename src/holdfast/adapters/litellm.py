@@ -17,6 +17,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -41,8 +42,8 @@ MEASURES = ("latency", "first_token", "price", "price_per_1k", "uncached")
 """Measures that a scale may have: seconds, dollars, and the share of the prompt that no cache had."""
 REFUSED = (400, 413, 422, 499)
 """Statuses of requests that no deployment would have answered; nothing is learnt from them."""
-REST = 5.0
-"""Seconds for which a store is left alone after it has failed, so that no request waits for it."""
+IN_A_ROW, REST = 3, 5.0
+"""After so many failures in a row a store is left alone for so many seconds, so that no request waits for it."""
 MOST_TRIED = 10_000
 """Requests whose attempts are remembered."""
 TELLING = 30.0
@@ -82,7 +83,7 @@ class HoldfastRouting(CustomLogger):
         *,
         scale: Scale = DEFAULT_SCALE,
         policy: Callable[[Sequence[str]], Policy] = adaptive,
-        deadline: float = 0.1,
+        deadline: float = 0.25,
         **options: Any,
     ) -> None:
         super().__init__()
@@ -101,6 +102,7 @@ class HoldfastRouting(CustomLogger):
         }
         self._settings = {**settings, **options}
         self._games: dict[str, Future[_Game]] = {}
+        self._failed: dict[str, int] = {}  # in a row
         self._rests: dict[str, float] = {}
         self._tried: dict[str, set[str]] = {}  # by requests that may be tried again
         self._threads = ThreadPoolExecutor(2, "holdfast-litellm")
@@ -116,16 +118,24 @@ class HoldfastRouting(CustomLogger):
         parent_otel_span: Any = None,
     ) -> list[dict[str, Any]]:
         """Return the deployment that is held, among those that are healthy; all of these if that fails."""
-        if time.monotonic() < self._rests.get(model, 0.0):
+        opening = self._games.get(model)
+        if time.monotonic() < self._rests.get(model, 0.0) or (opening is not None and not opening.done()):
             return healthy_deployments
         try:
             async with asyncio.timeout(self._deadline):
-                return await self._held(model, healthy_deployments, messages, request_kwargs)
+                held = await self._held(model, healthy_deployments, messages, request_kwargs)
+            self._failed[model] = 0
+            return held
         except Exception as error:  # the request goes on, whatever it is
-            self._rests[model] = time.monotonic() + REST
+            if isinstance(error, TimeoutError) and not self._games[model].done():
+                LOG.warning("model group %r is routed without Holdfast until its game is open", model)
+                return healthy_deployments
+            self._failed[model] = self._failed.get(model, 0) + 1
+            if self._failed[model] >= IN_A_ROW:
+                self._rests[model] = time.monotonic() + REST
             if isinstance(error, BadStore) or not isinstance(error, (StoreError, TimeoutError)):
                 self._games.pop(model, None)  # deleted, or restored: it is opened anew
-            LOG.warning("model group %r is routed without Holdfast for %g s: %s", model, REST, error or "no answer yet")
+            LOG.warning("a request to %r is routed without Holdfast: %s", model, str(error) or "no answer in time")
             return healthy_deployments
 
     async def _held(
@@ -178,9 +188,15 @@ class HoldfastRouting(CustomLogger):
 
     def _open(self, model: str, arms: list[str]) -> _Game:
         try:
-            return _Game(open_game(self._url, model, **self._opening))
+            game = _Game(open_game(self._url, model, **self._opening))
         except UnknownGame:
-            return _Game(open_game(self._url, model, self._policy(arms), **self._settings))
+            game = _Game(open_game(self._url, model, self._policy(arms), **self._settings))
+        with suppress(Exception):  # a first call loads machine code, which takes longer than a request may wait
+            player = game.router.policy.player(seed=0)
+            player.ask()
+            player.tell(game.router.policy.units[0] * player.hold, rounds=player.hold)
+            assert game.router.probabilities is not None
+        return game
 
     async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)

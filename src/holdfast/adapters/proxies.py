@@ -46,12 +46,12 @@ ANSWER = 5.0
 
 
 class Counts(NamedTuple):
-    """What a proxy has counted for an arm since it began."""
+    """Counts of a proxy for an arm since it began."""
 
     requests: float
     failures: float
     seconds: float
-    """Of all its answers together."""
+    """Time of all its answers together."""
 
 
 class HAProxy:

@@ -35,7 +35,10 @@ from holdfast.bounds.paper import (
     corollary_5,
     corollary_5_exponents,
     exp3,
+    lemma_6,
+    lemma_7,
     lemma_8,
+    lemma_9,
     lower_bound,
     theorem_1,
     theorem_1_constrained,
@@ -46,7 +49,7 @@ from holdfast.bounds.paper import (
     tsallis_inf,
     tsallis_inf_constrained,
 )
-from holdfast.bounds.safety import paused, paused_constrained, safe_cost, safe_cost_with_ties
+from holdfast.bounds.safety import guarded, paused, paused_constrained, safe_cost, safe_cost_with_ties
 from holdfast.bounds.table import Bound, applicable, binding, smallest
 
 __all__ = [
@@ -64,7 +67,11 @@ __all__ = [
     "corollary_5",
     "corollary_5_exponents",
     "exp3",
+    "guarded",
+    "lemma_6",
+    "lemma_7",
     "lemma_8",
+    "lemma_9",
     "lower_bound",
     "mixture_excess",
     "mixture_overhead",

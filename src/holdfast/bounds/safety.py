@@ -1,4 +1,4 @@
-"""Theorem E (pause and resume, ``docs/paused.md``) and Theorem F (the price of safety, ``docs/safety.md``)."""
+"""Theorems E (pause and resume, ``docs/paused.md``), F (the price of safety, ``docs/safety.md``) and I (a guard)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from holdfast.bounds import own, paper
 from holdfast.bounds.paper import Gaps
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.numerics.schedules import whole_rounds
+from holdfast.policies.guarded import EPOCH
 
 Fallback = Literal["tsallis-switch", "adaptive"]
 
@@ -49,6 +50,38 @@ def paused(
         total += lam * here if count >= here else lam * (count + 1) + _cost_of_blocks(K, lam, here - count, other)
         begun, m = begun + m, 2 * m
     return total
+
+
+def guarded(*, n_arms: int, switching_cost: float, horizon: float) -> float:
+    """Return Theorem I's bound on regret and switching cost of any rule under a guard in T rounds, for any losses.
+
+    G(⅔)·5.25(λK)^{1/3}T^{2/3} + G(½)·6.4√(KT) for the rule's rounds, n(3√(2K) + 7.25λ + 7.25) for the n times that it
+    may have led by then, and Theorem B's bound for the guard's (``docs/tracking.md``).
+
+    Parameters
+    ----------
+    n_arms, switching_cost, horizon
+        K arms, λ for each switch, T rounds.
+
+    Examples
+    --------
+    >>> round(guarded(n_arms=8, switching_cost=1.0, horizon=100_000))
+    104701
+    """
+    K, lam, T = paper.arms(n_arms, least=2), paper.cost(switching_cost), paper.rounds(horizon)
+    led, end = 1, math.ceil(max(lam, K))
+    while end < T:
+        led, end = led + 1, end * int(EPOCH)
+    order = 5.25 * _phases(2 / 3) * (lam * K) ** (1 / 3) * T ** (2 / 3) + 6.4 * _phases(1 / 2) * math.sqrt(K * T)
+    each = 3 * math.sqrt(2 * K) + 7.25 * lam + 7.25
+    total: float = order + led * each + own.adaptive(n_arms=K, switching_cost=lam, horizon=T)
+    return total
+
+
+def _phases(power: float) -> float:
+    """Return G(α): the most that Σ s_j^α can be in units of T^α, over phases that end in different epochs."""
+    before = (1 - 1 / EPOCH) ** power / (1 - EPOCH**-power)
+    return float((1 + before ** (1 / (1 - power))) ** (1 - power))
 
 
 def _cost_of_blocks(K: int, lam: float, rounds: float, policy: str = "tsallis-switch") -> float:

@@ -21,6 +21,7 @@ from holdfast.checks import whole_number
 from holdfast.numerics import schedules
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.exp3 import Exp3
+from holdfast.policies.guarded import Guarding
 from holdfast.policies.paused import PausedTsallis
 from holdfast.policies.policy import Policy
 from holdfast.policies.tsallis import TsallisInf, TsallisSwitch
@@ -129,7 +130,7 @@ def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int
     if few:
         value = varying.theorem_4(n_arms=K, costs=lam, horizon=T)
         rows.append(Bound("theorem_4", "7Σλ_n + 12√(KN) + 2", value, False, varying_policy))
-    rows += _for_the_adaptive_policy(K, lam, T, gaps, ties) + _for_the_paused_policy(K, lam, T, gaps, ties)
+    rows += _for_the_adaptive_policy(K, lam, T, gaps, ties) + _for_paused_and_guarded(K, lam, T, gaps, ties)
     if gaps is None or ties > 1 or K < 2:
         return rows
     value = ranges.corollary_3_constrained(n_arms=K, horizon=T, gaps=gaps)
@@ -159,11 +160,13 @@ def _for_the_adaptive_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties
     return rows
 
 
-def _for_the_paused_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
-    """Return Theorem E."""
+def _for_paused_and_guarded(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
+    """Return Theorems E and I."""
     holds = "holds for PausedTsallis"
     value = safety.paused(n_arms=K, switching_cost=lam, horizon=T)
-    rows = [Bound("paused", "4√(KT) + 1 + Σ over epochs, Theorem E of docs/paused.md", value, False, holds)]
+    at_most = safety.guarded(n_arms=K, switching_cost=lam, horizon=T) if K >= 2 else math.inf
+    rows = [Bound("guarded", "Theorem I of docs/tracking.md", at_most, False, "holds for Guarded and TrackingSwitch")]
+    rows += [Bound("paused", "4√(KT) + 1 + Σ over epochs, Theorem E of docs/paused.md", value, False, holds)]
     if gaps is not None and ties == 1 and K >= 2:
         value = safety.paused_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
         statement = "R + 2λ(1 + 2R/Δ_min), R of Tsallis-INF, Theorem E of docs/paused.md"
@@ -221,6 +224,9 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
             fallback=policy.fallback,
         )
         return Proved("paused", "Theorem E of docs/paused.md", COST, value)
+    if isinstance(policy, Guarding) and policy.has_guard and policy.cost == cost and policy.n_arms >= 2:
+        value = partial(safety.guarded, n_arms=policy.n_arms, switching_cost=cost)
+        return Proved("guarded", "Theorem I of docs/tracking.md", COST, value)
     return proved_regret(policy) if cost == 0.0 else None
 
 

@@ -23,7 +23,7 @@ from holdfast.command_line import LIST, RANGE, Command, names
 from holdfast.decisions import copies, open as open_game, open_many
 from holdfast.decisions.requests import HELP, METAVAR, Ask, options_of
 from holdfast.decisions.router import Router
-from holdfast.decisions.settings import written_patience, written_time
+from holdfast.decisions.settings import KEEP, written_patience, written_time
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.why import why_conversations
@@ -81,6 +81,7 @@ def add_to(app: typer.Typer) -> None:
         "end": end,
         "observe": observe,
         "settle": settle,
+        "compact": compact,
         "backup": backup,
         "restore": restore,
     }
@@ -131,9 +132,10 @@ def _given(router: Router, option: str, text: Any) -> Any:
         return [_arm(router, arm) for arm in names(text)] or None
     if written == "any":
         try:
-            return json.loads(text)
+            found = json.loads(text)
         except ValueError:
             raise InvalidParameter(option, "must be JSON", text) from None
+        return {_arm(router, arm): value for arm, value in found.items()} if isinstance(found, dict) else found
     return _arm(router, text) if written == "arm" else text
 
 
@@ -323,6 +325,7 @@ def change(
     patience: Patience = None,
     missing: Missing = None,
     remember: Remember = None,
+    keep: Annotated[int | None, typer.Option(help="Blocks whose rows are kept.")] = None,
     scale: ScaleText = None,
     key_life: Annotated[str | None, typer.Option(help="How long a conversation may be idle: 10m, 2h, 1d.")] = None,
     learn_after: Annotated[int | None, typer.Option(help="Rounds after which a conversation is learnt from.")] = None,
@@ -335,6 +338,8 @@ def change(
     options = _options(patience, missing, remember, scale, holdback)
     if key_life is not None:
         options["key_life"] = _end(key_life)
+    if keep is not None:
+        options["keep"] = keep
     if learn_after is not None:
         options["learn_after"] = learn_after
     if switching_cost is None and not (add or retire or options):
@@ -382,6 +387,19 @@ def pin(
 def unpin(url: Url, name: Name, reason: Reason = None, as_json: AsJson = False, allow: Allow = None) -> None:
     """Leave the choice of arms to the policy again."""
     _operate(url, name, as_json, allow, lambda router: router.unpin(reason))
+
+
+def compact(
+    url: Url,
+    name: Name,
+    keep: Annotated[int, typer.Option(help="Blocks that stay.")] = KEEP,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Remove the rows of old blocks, and give back their room; totals and the sums of days stay."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        removed = router.history.compact(keep)
+    print(json.dumps({"removed": removed}) if as_json else f"{counted(removed, 'block')} removed")
 
 
 def end(

@@ -53,6 +53,7 @@ def settings_of(text: str) -> Settings:
     whole = whole and type(settings.forever) is bool and 0.0 < settings.key_life < math.inf
     after = settings.learn_after
     whole = whole and (after is None or (type(after) is int and after > 0))
+    whole = whole and type(settings.keep) is int and settings.keep > 0
     whole = whole and type(settings.held_since) is int and 0.0 <= settings.holdback <= 1.0
     if not (known and whole and (seconds is None or (type(seconds) is float and 0 < seconds < math.inf))):
         raise ValueError(f"not settings of a game: {text[:80]!r}")
@@ -69,7 +70,7 @@ def policy_from(text: str, given: Policy | None, allow: Iterable[str | type[Poli
     content = json.loads(text)
     if given is None:
         return policy_of(content, None, allow)
-    values = {name: value for name, value in content["policy"].items() if name != "policy"}
+    values = {name: value for name, value in content["policy"].items() if name not in ("policy", "rule")}
     if "arms" in values:
         values["n_arms"] = 0
     return replace(given, **values)
@@ -110,10 +111,15 @@ def _sums_from(values: Any, count: int) -> list[ArmSums]:
     if not isinstance(values, list) or len(values) != count:
         raise ValueError(f"there must be sums of {count} arms")
     for sums in values:
-        counts = [sums["blocks"], sums["rounds"], sums["told"], sums["dropped"]]
+        counts = [sums["blocks"], sums["rounds"], sums["told"], sums["dropped"], sums["switches"]]
         if not all(type(number) is int and 0 <= number <= MOST_COUNT for number in counts):
             raise ValueError("counts of an arm must be whole numbers")
-        numbers = [*sums["losses"], *sums["stood_in"], *([] if sums["last_used"] is None else [sums["last_used"]])]
+        numbers = [
+            sums["squares"],
+            *sums["losses"],
+            *sums["stood_in"],
+            *([] if sums["last_used"] is None else [sums["last_used"]]),
+        ]
         if not all(type(number) is float and math.isfinite(number) for number in numbers):
             raise ValueError("sums of an arm must be numbers")
     return [ArmSums(**sums) for sums in values]
@@ -207,6 +213,7 @@ def state_text(setup: Setup, state: State) -> str:
         "numbers": setup.state_layout.saved(learner.numbers, learner.vectors),
         "stream": learner.stream.tolist(),
         "arms": [vars(arm) for arm in state.arms],
+        "day": state.day,
     }
     return finite_json("the state", content)
 
@@ -217,4 +224,7 @@ def state_from(setup: Setup, head: Head, text: str) -> State:
         content: Any = json.loads(text)
         learner = _learner_from(content, setup.policy, head.drawn)
         arms = _sums_from(content["arms"], len(setup.names))
-    return State(learner, arms)
+        day = content["day"]
+        if type(day) is not int:
+            raise ValueError("the day must be a whole number")
+    return State(learner, arms, day)

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -249,9 +249,9 @@ class History:
         unit that is open counts with all that its loss can be, so that a loss that never comes makes the interval a
         little wider and stops nothing. Units without a rule are left out, and counted.
         """
-        setup = self._executor.read(lambda _, setup: setup)
+        setup, gone = self._executor.read(lambda transaction, setup: (setup, transaction.head.gone))
         share, (low, high) = setup.settings.holdback, setup.bounds
-        every = list(_units(self.blocks(), setup))
+        every = list(_units(self.blocks(), setup, max(setup.settings.held_since, gone)))
         units = [unit for unit in every if 0.0 < unit.share < 1.0]
         if not units and not 0.0 < share < 1.0:
             rule = "must be between 0 and 1 to compare: a part by the rule, a part by the policy"
@@ -270,11 +270,58 @@ class History:
         return replace(found, since=since, without_rule=without)
 
     def compact(self, keep: int) -> int:
-        """Remove the rows of settled blocks except the last `keep`; totals stay. Return how many were removed."""
+        """Remove the rows of settled blocks except the last `keep`, and give back their room. Return how many.
+
+        Totals and the sums of days stay. The setting `keep` does this all the time.
+        """
         request, removed = Compact(keep, AT_ONCE), 0
         while some := self._executor.execute(request):
             removed += some
+        self._executor.store.shrink()
         return removed
+
+    @property
+    def days(self) -> pl.DataFrame:
+        """Sums of each arm on each day (UTC) on which a block was settled, however old, and of the day that goes on.
+
+        Columns: day, arm, blocks, rounds, told, missing, losses, missing_losses, squares (of the losses), switches to
+        it. What comes late counts on the day on which it came.
+        """
+        names = self._executor.setup.names
+        stored, now = self._executor.read(_days)
+        rows: list[dict[str, Any]] = []
+        before: list[dict[str, Any]] = []
+        for day, sums in [*stored, now]:
+            for arm, one in enumerate(sums):
+                was = before[arm] if arm < len(before) else dict.fromkeys(one, 0)
+                own = {name: one[name] - was[name] for name in one}
+                if any(own.values()):
+                    rows.append({"day": date.fromordinal(EPOCH + day), "arm": names[arm], **own})
+            before = sums
+        arm_type = pl.String if isinstance(names[0], str) else pl.Int64
+        whole = dict.fromkeys(("blocks", "rounds", "told", "missing", "switches"), pl.Int64)
+        types = {name: whole.get(name, pl.Float64) for name in DAILY}
+        return pl.DataFrame(rows, schema={"day": pl.Date, "arm": arm_type, **types})
+
+
+EPOCH = date(1970, 1, 1).toordinal()
+
+DAILY = ("blocks", "rounds", "told", "missing", "losses", "missing_losses", "squares", "switches")
+
+
+def _days(transaction: Transaction, setup: Setup) -> tuple[list[tuple[int, list[Any]]], tuple[int, list[Any]]]:
+    """Return all sums of each arm at the end of each day, and those of the day that goes on."""
+    state = stored_state(setup, transaction)
+    with undamaged("the sums of a day"):
+        stored = [(one.day, [_daily(ArmSums(**sums)) for sums in json.loads(one.sums)]) for one in transaction.days()]
+    return stored, (state.day, [_daily(sums) for sums in state.arms])
+
+
+def _daily(sums: ArmSums) -> dict[str, float]:
+    losses, stood_in = math.fsum(sums.losses), math.fsum(sums.stood_in)
+    missing = sums.rounds - sums.told
+    values = (sums.blocks, sums.rounds, sums.told, missing, losses, stood_in, sums.squares, sums.switches)
+    return dict(zip(DAILY, values, strict=True))
 
 
 class Unit(NamedTuple):
@@ -282,7 +329,7 @@ class Unit(NamedTuple):
 
     began: float
     held: bool
-    """Whether the rule had it."""
+    """True if the rule had it."""
     size: float
     """Its rounds."""
     cost: float
@@ -291,7 +338,7 @@ class Unit(NamedTuple):
     price: float
 
 
-def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[Unit]:
+def _units(blocks: Iterable[Block], setup: Setup, since: int) -> Iterator[Unit]:
     """Return each unit since the scale was changed, those without a rule too.
 
     A switch counts for the policy when its arm is not that of its block before, for the rule when it changes inside a
@@ -299,7 +346,7 @@ def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[Unit]:
     """
     last = None
     for block in blocks:
-        if block.number <= setup.settings.held_since or block.forced == PINNED or not block.share:
+        if block.number <= since or block.forced == PINNED or not block.share:
             continue
         missing = block.rounds - block.told if block.stand_in is not None else 0
         counted = block.told + missing

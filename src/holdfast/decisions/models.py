@@ -7,6 +7,7 @@
     Loss       the loss of one round
     Seen       the losses of all arms in one round
     ChangeMade settings that were changed, when and why
+    Day        all sums at the end of a day
     Events     what one transaction adds and changes
 
 Sums of losses are kept as a few numbers that do not overlap (`losses`), so that they are exact in any order.
@@ -23,6 +24,9 @@ MOST_COUNT = 2**53
 MOST_TIME = 1e11
 """Seconds since 1970 in the year 5138; a larger clock value is in milliseconds or nanoseconds."""
 
+
+FORMAT = 1
+"""Format of a store's tables; a store, or a game, of another format is refused before anything is written."""
 
 PINNED, BY_RULE = 1, 2
 """Origin of a block's arm, where the policy did not choose it."""
@@ -128,6 +132,8 @@ class Head(NamedTuple):
     """Rounds of settled blocks whose single losses are kept."""
     removed: int = 0
     """Blocks whose rows were removed."""
+    gone: int = 0
+    """The highest number among them."""
     clock: float = 0.0
     """Latest time seen; time never runs backwards, but where a clock ran far ahead of the others (`leap`)."""
     leap: float = 0.0
@@ -146,6 +152,8 @@ class Head(NamedTuple):
     """Lower bound on `last` of the open blocks that are due some time."""
     next_idle: float | None = None
     """Lower bound on when a conversation has been idle too long."""
+    format: int = FORMAT
+    """Raised with that of the store by whoever changes the tables, so that processes which are running notice."""
 
 
 class Block(NamedTuple):
@@ -193,6 +201,8 @@ class Block(NamedTuple):
     """Probability with which it was given to the operator's rule; below 0 if none was given: it could not."""
     price: float = 0.0
     """λ when it began, where a rule is compared."""
+    squares: float = 0.0
+    """Sum of the squares of the losses reported."""
 
 
 class HandedOut(NamedTuple):
@@ -239,6 +249,15 @@ class ChangeMade(NamedTuple):
     reason: str | None
 
 
+class Day(NamedTuple):
+    """All sums of a game at the end of a day on which a block was settled."""
+
+    day: int
+    """Counted from 1970, in UTC."""
+    sums: str
+    """The sums of each arm (`ArmSums`), from the game's beginning, as JSON."""
+
+
 @dataclass(slots=True)
 class Events:
     """Rows that one transaction adds and changes, besides the head and the state."""
@@ -253,6 +272,7 @@ class Events:
     removed: list[int] = field(default_factory=list)
     """Blocks that are deleted altogether."""
     changes: list[ChangeMade] = field(default_factory=list)
+    days: list[Day] = field(default_factory=list)
     game: Game | None = None
     """The game's row with other settings."""
 

@@ -233,6 +233,14 @@ class RemoteHistory(History):
         return Totals(**{**found, "arms": tuple(ArmTotals(**arm) for arm in found["arms"])})
 
     @property
+    def days(self) -> pl.DataFrame:
+        return self._exported("days")
+
+    def compact(self, keep: int) -> int:
+        with as_errors():
+            return self._game.compact(keep)
+
+    @property
     def changes(self) -> list[dict[str, Any]]:
         with as_errors():
             return list(self._game.listed("changes"))

@@ -188,8 +188,8 @@ class Ask(Checked):
         mean of its losses, while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
     rule
         The arm that your own rule chooses now: it is played where the block or the conversation is the rule's
-        (`holdback`, `shadow`). A conversation stays with the arm of its first ask. A block or a conversation that
-        begins without it is the policy's, and is left out of the comparison.
+        (`holdback`, `shadow`), or followed under a guard (`Guarded`). A conversation stays with the arm of its first
+        ask. A block or a conversation that begins without it is the policy's, and is left out of the comparison.
     forecast
         Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
         `FullInformationPlayer.ask`.
@@ -213,7 +213,7 @@ class Ask(Checked):
     loss_bound: float | None = option("Highest loss in the blocks that begin now, for a policy that is told it.")
     available: Collection[int | str] | None = option("The arms that can be played now; all that are not paused.", _arms)
     key: str | None = option("The conversation that it belongs to; it stays with its arm.", checked_name)
-    rule: int | str | None = option("The arm that your own rule chooses, with a holdback.")
+    rule: int | str | None = option("The arm that your own rule chooses, with a holdback or a guard.")
     forecast: Any = option("Losses expected, by arm or in rows, for a policy that sees them all.")  # noqa: RUF009
     fallback: int | str | None = option("The arm to answer with when the store gives none.", local=True)
     deadline: float | None = option("Seconds within which there is an answer.", checked_deadline, local=True)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from math import isfinite
 from secrets import token_hex
-from typing import Any, Literal, NoReturn, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.codec import first_head, new_game, setup_of, state_text
@@ -36,7 +36,7 @@ from holdfast.decisions.requests import (
 from holdfast.decisions.rules.change import as_given, check_same_class, difference
 from holdfast.decisions.rules.report import Answers
 from holdfast.decisions.settings import UNRECORDED, ArmSums, Settings, State, checked_name, given_settings
-from holdfast.decisions.status import certificate_of, open_decisions_of, paused, pinned, probabilities_of
+from holdfast.decisions.status import certificate_of, guard_of, open_decisions_of, paused, pinned, probabilities_of
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import NewGame
 from holdfast.errors import (
@@ -53,6 +53,9 @@ from holdfast.numerics.layout import Array
 from holdfast.numerics.scales import Scale
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
+
+if TYPE_CHECKING:
+    from holdfast.policies.guarded import Guard
 
 LOG = logging.getLogger(__name__)
 LOG.addFilter(Sparse())  # a store that is away for an hour is not said with each ask
@@ -405,6 +408,11 @@ class Router:
         return await asyncio.to_thread(self.decision, id)
 
     @property
+    def guard(self) -> Guard:
+        """State of the guard, by the losses known: what it has spent, and whether it has taken over and why."""
+        return self._executor.read(guard_of)
+
+    @property
     def open_decisions(self) -> list[Decision]:
         """Open decisions: handed out, without a loss, in blocks that are not settled."""
         return self._executor.read(open_decisions_of)
@@ -445,6 +453,7 @@ class Router:
         patience: object = None,
         missing: object = None,
         remember: int | None = None,
+        keep: int | None = None,
         scale: Scale | None = None,
         key_life: timedelta | None = None,
         learn_after: int | None = None,
@@ -463,7 +472,7 @@ class Router:
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out; its
             losses still count in the history. If added again, it starts as a new arm.
-        patience, missing, remember, scale, key_life, learn_after, holdback, shadow
+        patience, missing, remember, keep, scale, key_life, learn_after, holdback, shadow
             As in `holdfast.open`. With another scale, losses before and after are not comparable: a new game is
             often better.
         reason
@@ -473,6 +482,7 @@ class Router:
             patience=patience,
             missing=missing,
             remember=remember,
+            keep=keep,
             scale=scale,
             key_life=key_life,
             learn_after=learn_after,
@@ -613,6 +623,7 @@ def open(
     patience: timedelta | int | str | None = None,
     missing: str | float | None = None,
     remember: int | None = None,
+    keep: int | None = None,
     scale: Scale | None = None,
     key_life: timedelta | None = None,
     learn_after: int | None = None,
@@ -659,6 +670,9 @@ def open(
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one;
         100,000 by default.
+    keep
+        Blocks whose rows are kept, for the history and the comparison; 100,000 by default. Older ones are in the totals
+        and in the sums of their days (`History.days`).
     scale
         How latency, price and the like become a loss, so that they can be reported as they were measured:
         ``router.tell(id, latency=1.3, price=0.004)``.
@@ -710,6 +724,7 @@ def open(
         patience=patience,
         missing=missing,
         remember=remember,
+        keep=keep,
         scale=scale,
         key_life=key_life,
         learn_after=learn_after,

@@ -37,6 +37,9 @@ from holdfast.policies.policy import Policy
 REMEMBER = 100_000
 """Default number of rounds of settled blocks whose losses are kept one by one."""
 
+KEEP = 100_000
+"""Default number of blocks whose rows are kept."""
+
 KEY_LIFE = 3600.0
 """Default idle time of a conversation in seconds."""
 
@@ -76,6 +79,8 @@ class Settings:
     """True to wait without limit; otherwise, without `seconds` and `rounds`, patience follows lateness."""
     missing: str | float = "highest"
     remember: int = REMEMBER
+    keep: int = KEEP
+    """Blocks whose rows are kept; older ones are in the sums of their days."""
     scale: Scale | None = None
     """Conversion of measurements to a loss."""
     key_life: float = KEY_LIFE
@@ -109,6 +114,8 @@ class Settings:
             changes["missing"] = _checked_missing(given["missing"], policy)
         if "remember" in given:
             changes["remember"] = whole_number("remember", given["remember"], least=0)
+        if "keep" in given:
+            changes["keep"] = whole_number("keep", given["keep"], least=1)
         if "scale" in given:
             changes["scale"] = _checked_scale(given["scale"], policy)
         if "key_life" in given:
@@ -389,6 +396,10 @@ class ArmSums:
     """Parts of the exact sum of substitutes for missing losses."""
     dropped: int = 0
     """Rounds without a loss that were not counted."""
+    squares: float = 0.0
+    """Sum of the squares of the losses."""
+    switches: int = 0
+    """Changes of arm to this one."""
     last_used: float | None = None
     """Start time of its latest block."""
 
@@ -398,6 +409,7 @@ class ArmSums:
         self.rounds += part.rounds
         self.told += part.told
         self.losses = exact_sum([*self.losses, *part.losses])
+        self.squares += part.squares
         missing = part.rounds - part.told
         if missing:
             self._stand_in(missing, block.stand_in)
@@ -407,6 +419,7 @@ class ArmSums:
         """Count a late loss in place of what stood for it."""
         self.told += 1
         self.losses = exact_sum([*self.losses, loss])
+        self.squares += loss * loss
         self._stand_in(-1, stand_in)
 
     def _stand_in(self, rounds: int, stand_in: float | None) -> None:
@@ -422,19 +435,20 @@ class Part(NamedTuple):
     rounds: int
     told: int
     losses: Sequence[float]
+    squares: float
 
 
 def parts_of(block: Block, handed: int, losses: Callable[[], Iterable[Loss]]) -> dict[int, Part]:
     """Return what each arm played of a block so far. `losses` is called only if there are several."""
     if not block.played:
-        return {block.arm: Part(handed, block.told, block.losses)}
+        return {block.arm: Part(handed, block.told, block.losses, block.squares)}
     by = players_of(block, handed)
     lost = {loss.round: loss.loss for loss in losses()}
     parts = {}
     for player in {arm for arm, _ in by}:
         rounds = [n for n in range(handed) if by[n][0] == player]
         told = [lost[n] for n in rounds if n in lost]
-        parts[player] = Part(len(rounds), len(told), exact_sum(told))
+        parts[player] = Part(len(rounds), len(told), exact_sum(told), math.fsum(loss * loss for loss in told))
     return parts
 
 
@@ -444,6 +458,8 @@ class State:
 
     learner: Learner
     arms: list[ArmSums]
+    day: int = 0
+    """Day of the latest settlement, counted from 1970; 0 before the first."""
 
 
 # Ids of decisions and names: storable, and ids unguessable.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from math import inf
+from typing import TYPE_CHECKING, cast
 
 from holdfast.decisions.codec import block_values
 from holdfast.decisions.executor import stored_state
@@ -13,6 +14,9 @@ from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import OutOfTurn
 from holdfast.numerics.layout import Array
+
+if TYPE_CHECKING:
+    from holdfast.policies.guarded import Guard, Guarding
 
 
 def paused(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[int | str, float]:
@@ -25,6 +29,13 @@ def pinned(transaction: Transaction, setup: Setup, now: float = -inf) -> int | s
     """Return `Router.pinned` inside a transaction, as of the latest time seen."""
     pin = setup.pin
     return None if pin is None or pin[1] <= max(transaction.head.clock, now) else setup.names[pin[0]]
+
+
+def guard_of(transaction: Transaction, setup: Setup) -> Guard:
+    """Return `Router.guard` inside a transaction."""
+    if not setup.policy.has_guard:
+        raise OutOfTurn(f"{setup.policy.label} has no guard: use holdfast.Guarded")
+    return cast("Guarding", setup.policy).guard_of(stored_state(setup, transaction).learner.state)
 
 
 def certificate_of(transaction: Transaction, setup: Setup) -> float:

@@ -6,7 +6,7 @@ import math
 
 from holdfast.decisions.models import BY_RULE, PINNED, Block, Head
 from holdfast.decisions.settings import Setup
-from holdfast.decisions.status import next_probabilities
+from holdfast.decisions.status import guard_of, next_probabilities
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import OutOfTurn
 from holdfast.text import counted, number
@@ -21,9 +21,11 @@ def why(transaction: Transaction, setup: Setup, now: float = -math.inf) -> str:
     block = transaction.blocks("number", head.current) if setup.settings.holdback else []
     said, others = why_block(head, setup, block[0] if block else None, now), why_conversations(transaction, setup)
     pinned = setup.pin is not None and setup.pin[1] > max(head.clock, now)
-    if others is None or pinned:
+    if pinned:
         return said
-    return others if head.arm < 0 else f"{said} {others}"
+    if others is not None:
+        said = others if head.arm < 0 else f"{said} {others}"
+    return f"{said} {guard_of(transaction, setup).why}" if setup.policy.has_guard and head.drawn else said
 
 
 def why_block(head: Head, setup: Setup, block: Block | None = None, now: float = -math.inf) -> str:

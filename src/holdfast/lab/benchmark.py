@@ -154,7 +154,7 @@ def run_benchmark(
     quick: bool = False,
     workers: int | None = None,
     echo: Callable[[str], None] | None = None,
-) -> Standing:
+) -> BenchmarkResult:
     """Play a policy on every setting of a track and compare it with the rivals.
 
     Parameters
@@ -181,7 +181,7 @@ def run_benchmark(
     rivals = frozen_rivals(chosen)
     costs = play_track(chosen, policy, entry, count, workers=workers, echo=echo)
     first_of = {name: {key: values[:count] for key, values in found.items()} for name, found in rivals.items()}
-    return Standing(policy, chosen, costs, first_of, first.code)
+    return BenchmarkResult(policy, chosen, costs, first_of, first.code)
 
 
 def play_track(
@@ -249,7 +249,7 @@ def _rounded(value: float) -> float:
 
 
 @dataclass(frozen=True)
-class Standing:
+class BenchmarkResult:
     """A policy's costs on one track, and how it compares with the rivals."""
 
     policy: str

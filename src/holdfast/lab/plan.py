@@ -58,6 +58,8 @@ class Cell:
     """File of a loss table and its checksum, code of a user-defined environment, or nothing."""
     code: Mapping[str, str] = field(default_factory=dict)
     """The modules of user-defined policies, each with the checksum of its source."""
+    record: tuple[str, ...] = ()
+    """Measures on request, as `simulate` takes them."""
 
     def settings(self) -> dict[str, Any]:
         """Return everything the numbers depend on, as JSON."""
@@ -71,6 +73,7 @@ class Cell:
                 "switching_cost": Costs.of(self.switching_cost).described(),
                 "checkpoints": self.checkpoints,
                 "code": dict(self.code),
+                **({"record": self.record} if self.record else {}),
             }
         )
 
@@ -85,6 +88,7 @@ class Cell:
             first_replication=first,
             seed=self.seed,
             checkpoints=self.checkpoints,
+            record=self.record,
             backend=backend,
             progress=False,
         )

@@ -43,18 +43,24 @@ from holdfast.files import reason, sha256
 from holdfast.lab.plan import Cell, Plan
 from holdfast.lab.tables import Tables, play_in
 from holdfast.numerics.random import check_seed
+from holdfast.numerics.regret import EVERY_MEASURE, ON_REQUEST
 from holdfast.policies.policy import Policy
-from holdfast.results import MEASURES, SCHEMA, Result
+from holdfast.results import SCHEMA, Result
 from holdfast.runs import RECORD, TABLE, plain, read_record
 from holdfast.simulation.contract import check_own
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.described import code_of, described_policy, import_from, is_own, parameters_of
-from holdfast.simulation.run import MOST_REPLICATIONS, checked_horizon, checkpoint_rounds
+from holdfast.simulation.run import MOST_REPLICATIONS, checked_horizon, checked_record, checkpoint_rounds
 
 MOST_CELLS = 10_000
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=,+-]{0,150}")
 INT64 = range(-(2**63), 2**63)
-TAKEN = {*SCHEMA, "replications", *(f"{measure}_{part}" for measure in MEASURES for part in ("mean", "sd", "se"))}
+TAKEN = {
+    *SCHEMA,
+    *ON_REQUEST,
+    "replications",
+    *(f"{measure}_{part}" for measure in EVERY_MEASURE for part in ("mean", "sd", "se")),
+}
 """Column names that tables and summaries use."""
 
 
@@ -168,6 +174,7 @@ def _cell(
         columns=columns,
         source=source,
         code=code,
+        record=fields.get("record", ()),
     )
 
 
@@ -213,6 +220,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "seed": check_seed,
     "switching_cost": _cost,
     "checkpoints": lambda value: value,  # once the horizon is known
+    "record": checked_record,
     "environment": _table,
     "policies": _entries,
 }

@@ -339,7 +339,8 @@ class Folder:
         def rows(provenance: dict[str, Any]) -> int:
             return int(provenance["replications"]) * len(cell.policies) * len(cell.checkpoints)
 
-        schema = pl.Schema({name: KINDS[type(value)] for name, value in cell.columns.items()} | SCHEMA)
+        columns = {name: KINDS[type(value)] for name, value in cell.columns.items()}
+        schema = pl.Schema(columns | SCHEMA | dict.fromkeys(cell.record, pl.Float64))
         result = read_piece(file, holds, rows, schema, say)
         return 0 if result is None else int(result.provenance["replications"])
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from holdfast.checks import LARGEST, real_number
+from holdfast.checks import LARGEST, one_of, real_number, whole_number
 from holdfast.errors import RANGE, Call, InvalidParameter, Set, Words
 from holdfast.policies.policy import Policy
 
 
-def announced_value(policy: Policy, given: Mapping[str, float | None]) -> tuple[float, tuple[float, float]]:
+def announced_value(policy: Policy, given: Mapping[str, Any]) -> tuple[float, tuple[float, float]]:
     """Return the announcement for a block in normalised units, and the range of the block's losses."""
     wanted = policy.announces
     for name, value in given.items():
@@ -18,13 +19,22 @@ def announced_value(policy: Policy, given: Mapping[str, float | None]) -> tuple[
             raise InvalidParameter(name, f"is not announced to {policy.label}", value)
     if wanted is None:
         return 0.0, policy.bounds
-    value = given[wanted]
+    value = given.get(wanted)
     if value is None:
         raise InvalidParameter(wanted, Words("must be announced when a block begins: ", Call("ask", wanted)), None)
+    if wanted == "rule":
+        return float(number_of(policy, value, wanted)), policy.bounds
     if wanted == "loss_bound":
         bound = real_number("loss_bound", value, least=1 / LARGEST, most=LARGEST)
         return bound, (0.0, bound)
     return policy.checked_cost(value) / policy.unit, policy.bounds
+
+
+def number_of(policy: Policy, arm: object, parameter: str = "arm") -> int:
+    """Return the number of an arm, given as `parameter`."""
+    if policy.arms is None:
+        return whole_number(parameter, arm, least=0, most=policy.n_arms - 1)
+    return policy.arms.index(one_of(parameter, arm, policy.arms))
 
 
 def normalised_total(policy: Policy, bounds: tuple[float, float], pieces: Sequence[float], rounds: float) -> float:

@@ -6,20 +6,23 @@ A player validates its input and counts. All numbers behind a decision come from
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdfast.checks import one_of, real_number, whole_number
+from holdfast.checks import real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, from_users, nearest
 from holdfast.numerics.layout import Array
 from holdfast.numerics.regret import NO_ARM
 from holdfast.numerics.sums import exact_sum
 from holdfast.players.game import Game
-from holdfast.players.losses import announced_value, normalised_total, outside_range
+from holdfast.players.losses import announced_value, normalised_total, number_of, outside_range
 from holdfast.players.saves import checked, described, opened, policy_of, sealed
 from holdfast.policies.policy import Mask, Policy
+
+if TYPE_CHECKING:
+    from holdfast.policies.guarded import Guard, Guarding
 
 KEPT_PIECES = 256
 """Losses of a block kept singly before they are summed exactly into a few numbers."""
@@ -55,6 +58,7 @@ class Player:
         "_arm",
         "_bounds",
         "_game",
+        "_history",
         "_left",
         "_out",
         "_pieces",
@@ -84,6 +88,7 @@ class Player:
         self._out: Mask | None = None  # arms that were not available at the last ask
         self._playing = NO_ARM
         self._pieces: list[float] = []
+        self._history: list[tuple[int | str, float]] = []  # kept for a rule that is a function of it
         self._rounds = 0
         self._switches = 0
 
@@ -109,6 +114,13 @@ class Player:
     def switches(self) -> int:
         """Changes of arm so far, including the first play."""
         return self._switches
+
+    @property
+    def guard(self) -> Guard:
+        """State of the guard: what it has spent, its estimates, whether it has taken over and why."""
+        if not self.policy.has_guard:
+            raise AttributeError(f"{self.policy.label} has no guard: use holdfast.Guarded")
+        return cast("Guarding", self.policy).guard_of(self._game.state)
 
     @property
     def hold(self) -> int:
@@ -146,6 +158,7 @@ class Player:
         *,
         switching_cost: float | None = None,
         loss_bound: float | None = None,
+        rule: int | str | None = None,
         available: Sequence[int | str] | None = None,
     ) -> Any:
         """Return the arm to play now: its name, or its number from 0.
@@ -156,18 +169,22 @@ class Player:
         ----------
         switching_cost, loss_bound
             Announcements to the policy at the start of a block (`policy.announces`); ignored inside a block.
+        rule
+            The arm that your own rule chooses now, announced in the same way to `Guarded`.
         available
             The arms that can be played now; all by default. While the block's arm is not among them, the
             next best is played, and the block learns what that one lost.
         """
-        given = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+        given = {"switching_cost": switching_cost, "loss_bound": loss_bound, "rule": rule}
         out = None if available is None else self._unavailable(available)
         if self._left:
-            if (switching_cost is not None or loss_bound is not None) and self.policy.announces is None:
+            if any(value is not None for value in given.values()) and self.policy.announces is None:
                 announced_value(self.policy, given)
             if out is self._out is None:
                 return self._arm
         else:
+            if rule is None and self.policy.rule_of is not None:
+                given["rule"] = self.policy.rule_of(tuple(self._history))
             announced, self._bounds = announced_value(self.policy, given)
             _, self._left = self._game.begin(announced)
         self._out = out
@@ -222,10 +239,12 @@ class Player:
             and reward is arm is None
             and self._left
         ):
-            self._pieces.append(loss)
+            pieces = [loss]
         else:
             pieces, rounds = self._checked(loss, rounds, reward, arm)
-            self._pieces += pieces
+        self._pieces += pieces
+        if self.policy.rule_of is not None:
+            self._history += [(self._arm, sum(pieces) / rounds)] * rounds  # type: ignore[list-item]  # an arm is in play
         if len(self._pieces) > KEPT_PIECES:
             self._pieces = exact_sum(self._pieces)
         self._rounds += rounds
@@ -289,6 +308,7 @@ class Player:
                 "pieces": exact_sum(self._pieces),
                 "rounds": self._rounds,
                 "switches": self._switches,
+                **({"history": self._history} if self._history else {}),
                 **({} if self._out is None or not self._left else {"out": np.flatnonzero(self._out).tolist()}),
             }
         )
@@ -329,19 +349,12 @@ class Player:
             player._playing = saved.last_arm
         if saved.out:
             player._out = np.isin(np.arange(policy.n_arms), saved.out)
-        player._bounds, player._left = saved.bounds, saved.left
+        player._bounds, player._left, player._history = saved.bounds, saved.left, saved.history
         player._pieces, player._rounds, player._switches = saved.pieces, saved.rounds, saved.switches
         if player._left:
             arm = player._playing
             player._arm = arm if policy.arms is None else policy.arms[arm]
         return player
-
-
-def number_of(policy: Policy, arm: object, parameter: str = "arm") -> int:
-    """Return the number of an arm, given as `parameter`."""
-    if policy.arms is None:
-        return whole_number(parameter, arm, least=0, most=policy.n_arms - 1)
-    return policy.arms.index(one_of(parameter, arm, policy.arms))
 
 
 # Online play with full information.
@@ -497,9 +510,11 @@ def checked_forecast(policy: Policy, state: Any, forecast: Any) -> Array:
     if most == 0:
         raise InvalidParameter("forecast", f"must be left out: {policy.label} looks at none", forecast)
     if isinstance(forecast, Mapping):
-        columns = {number_of(policy, arm): values for arm, values in forecast.items()}
+        columns = {number_of(policy, arm): np.atleast_1d(values) for arm, values in forecast.items()}
         if len(columns) < K:
-            raise InvalidParameter("forecast", f"must have a list of losses for each of the {K} arms", forecast)
+            raise InvalidParameter(
+                "forecast", f"must have a loss, or a list of them, for each of the {K} arms", forecast
+            )
     try:
         if isinstance(forecast, Mapping):
             forecast = [list(row) for row in zip(*(columns[i] for i in range(K)), strict=False)]

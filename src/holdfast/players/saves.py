@@ -6,7 +6,8 @@
         "block": {"arm": 1, "rounds": 3, …} | null, the block in play
         "begun": 7, "stream": […],                  blocks begun, the random stream
         "bounds": […], "left": 2, "pieces": […], "rounds": 19, "switches": 4,
-        "out": [0]}}                                arms that were not available at the last ask, if any
+        "out": [0],                                 arms that were not available at the last ask, if any
+        "history": [[1, 0.25], …]}}                 arm and loss of each round, where the rule is a function of them
 
 The check sum detects damage, not tampering: anyone who edits a document can sign it again. So nothing here is
 trusted because it is signed.
@@ -27,6 +28,7 @@ from holdfast.errors import BadSavedState, Words
 from holdfast.numerics.layout import Layout
 from holdfast.numerics.random import STATE_SIZE
 from holdfast.numerics.schedules import LONGEST
+from holdfast.players.losses import number_of
 from holdfast.policies.policy import Policy, must_be
 from holdfast.policies.registry import allowed_policy, find_policy, make_policy
 
@@ -115,6 +117,8 @@ class Saved:
     pieces: list[float]
     rounds: int
     switches: int
+    history: list[tuple[int | str, float]]
+    """Rounds told so far, for a rule that is a function of them."""
 
 
 def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
@@ -144,7 +148,9 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
     low, high = (real_number("bounds", bound) for bound in content["bounds"])
     must_be(low < high, "bounds must be two numbers, the first smaller")
     pieces = [real_number("pieces", piece) for piece in content["pieces"]]
-    return Saved(state, block, last_arm, out, begun, stream, (low, high), left, pieces, rounds, switches)
+    history = [(number_of(policy, arm), real_number("history", loss)) for arm, loss in content.get("history", [])]
+    told = [(arm if policy.arms is None else policy.arms[arm], loss) for arm, loss in history]
+    return Saved(state, block, last_arm, out, begun, stream, (low, high), left, pieces, rounds, switches, told)
 
 
 def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:

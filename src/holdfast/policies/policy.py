@@ -73,7 +73,7 @@ Mask = NDArray[np.bool_]
 Kernel = Callable[..., Any]
 """A function for Numba. Its arguments are arrays on a CPU or a GPU, or plain NumPy's: no type says that."""
 
-Announcement = Literal["switching_cost", "loss_bound"]
+Announcement = Literal["switching_cost", "loss_bound", "rule"]
 """An announcement that a policy may need at the start of each block."""
 
 BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
@@ -155,6 +155,9 @@ class Policy(ABC):
     remembers_order: ClassVar[bool] = False
     """True if what a late loss changes depends on the blocks begun since, as where the latest loss counts most."""
 
+    draws_in_steps: ClassVar[bool] = False
+    """True if `probabilities` is given what was drawn before the arm, as the choice of a rule that is followed."""
+
     deterministic: ClassVar[bool] = False
     """True if it draws nothing: the same losses give the same game, whatever the seed."""
 
@@ -209,6 +212,16 @@ class Policy(ABC):
     def announces(self) -> Announcement | None:
         """Announcement needed at the start of each block, if any."""
         return None
+
+    @property
+    def rule_of(self) -> Callable[[Sequence[tuple[Any, float]]], Any] | None:
+        """The user's function that chooses the arm from the rounds told so far, if it follows one."""
+        return None
+
+    @property
+    def has_guard(self) -> bool:
+        """True if a guard leads it (`holdfast.Guarded`): `guard_of(state)` then says where that stands."""
+        return False
 
     @property
     def full_information(self) -> bool:

@@ -15,6 +15,7 @@ from holdfast.policies.policy import Policy
 POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "adaptive": ("adaptive:AdaptiveTsallisSwitch", {}),
     "tracking": ("tracking:TrackingSwitch", {}),
+    "guarded": ("guarded:Guarded", {}),
     "hedge-switch": ("hedge:AdaptiveHedgeSwitch", {}),
     "tsallis-switch": ("tsallis:TsallisSwitch", {}),
     "tsallis-switch-varying": ("tsallis:VaryingTsallisSwitch", {}),
@@ -108,6 +109,8 @@ def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]]
     values = dict(settings)
     name = values.pop("policy", None)
     kind, implied = find_policy(name) if allow is None else allowed_policy(name, allow)
+    if isinstance(rule := values.get("rule"), Mapping):  # of a guard: a policy too
+        values["rule"] = make_policy(rule, allow)
     return made(kind, str(name), {**values, **implied})
 
 

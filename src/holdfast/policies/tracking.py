@@ -33,20 +33,20 @@ Time moves in `choose`, losses move in `observe`, each by the arm and visit of i
 out before earlier losses are known. A loss that comes late still moves the level and the doubt of its arm, also if that
 has been left. C, its shadows and the look learn from the visit that goes on alone.
 
-``docs/tracking.md`` has the measurements. No bound is proved for it.
+It is guarded by default (`holdfast.policies.guarded`). ``docs/tracking.md`` has the measurements, and the theorem.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import whole_number
+from holdfast.checks import flag, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.numerics.layout import (
     ArmIndex,
@@ -62,7 +62,8 @@ from holdfast.numerics.layout import (
 )
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST
-from holdfast.policies.policy import Announcement, Kernels, Mask, Policy, rearranged
+from holdfast.policies.guarded import Guarding
+from holdfast.policies.policy import Announcement, Kernels, Mask, rearranged
 
 ANNOUNCED = "announced"
 
@@ -380,12 +381,13 @@ KERNELS = Kernels(choose, observe, TrackingState, TrackingBlock, params=Tracking
 
 
 @dataclass(frozen=True)
-class TrackingSwitch(Policy):
+class TrackingSwitch(Guarding):
     """Follow options that change: leave one that has become worse within tens of rounds. No horizon, no tuning.
 
     It doubts what it has not seen for long, looks at other arms when what may be missed exceeds what a look costs, and
     holds where nothing changes. In the changing worlds measured, its cost above the best plan was about half of
-    `AdaptiveTsallisSwitch`'s; in some still worlds it costs more. No bound is proved for it (``docs/tracking.md``).
+    `AdaptiveTsallisSwitch`'s; in some still worlds it costs more. A guard keeps its cost against every fixed arm under
+    the bound of Theorem I (``docs/tracking.md``).
 
     Parameters
     ----------
@@ -397,6 +399,8 @@ class TrackingSwitch(Policy):
     notice
         Look at every arm at least once in about so many rounds, whether it seems to pay or not. By default looks
         follow how often the world has changed so far.
+    guarded
+        False for the rule alone, which has no proved bound.
 
     Examples
     --------
@@ -410,6 +414,7 @@ class TrackingSwitch(Policy):
 
     switching_cost: float | Literal["announced"] = field(kw_only=True)
     notice: int | None = field(default=None, kw_only=True)
+    guarded: bool = field(default=True, kw_only=True, metadata=flag())
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -429,17 +434,30 @@ class TrackingSwitch(Policy):
     @property
     def kernels(self) -> Kernels:
         """One game at a time."""
-        return KERNELS
+        return super().kernels if self.guarded else KERNELS
 
-    def parameters(self) -> TrackingParams:
-        """λ and notice."""
+    @property
+    def followed(self) -> TrackingSwitch:
+        """The rule alone."""
+        return replace(self, guarded=False) if self.guarded else self
+
+    @property
+    def cost(self) -> float | None:
+        return None if isinstance(self.switching_cost, str) else self.switching_cost
+
+    def parameters(self) -> Any:
+        """λ and notice, and what the guard reads."""
+        if self.guarded:
+            return super().parameters()
         notice = float(self.notice or 0)
         if isinstance(self.switching_cost, str):
             return TrackingParams(0.0, 1.0, notice)
         return TrackingParams(self.switching_cost / self.unit, 0.0, notice)
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """The first arm is drawn from all alike; later ones are not drawn."""
+        """The first arm is drawn from all alike; later ones are not drawn but for the guard's looks."""
+        if self.guarded:
+            return super().probabilities(params, state, block)
         if state.t[0] == 1.0:
             return np.full(self.n_arms, 1.0 / self.n_arms)
         p = np.zeros(self.n_arms)
@@ -448,10 +466,14 @@ class TrackingSwitch(Policy):
 
     def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
         """The arm of the least expected loss among the others."""
+        if self.guarded:
+            return super().next_best(params, state, block, out)
         return int(np.where(out, np.inf, _expected(state.level, state.changed, state.mean)).argmin())
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
         """Keep what is known of the arms; a new one may be anything. If the arm in use is gone, the best is next."""
+        if self.guarded:
+            return super().carried_over(state, kept)
         begun = state["t"] > 0
         new = dict.fromkeys(state, 0.0)
         if begun:

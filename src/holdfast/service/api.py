@@ -38,6 +38,7 @@ from holdfast.service.messages import (
     ChangeList,
     Changes,
     ChangeView,
+    CompactBody,
     Comparison,
     Decided,
     DecisionList,
@@ -53,6 +54,7 @@ from holdfast.service.messages import (
     NewGame,
     ObserveBody,
     ReceiptView,
+    Removed,
     Settled,
     Status,
     Verdict,
@@ -97,6 +99,7 @@ def _settings(body: GameSettings) -> dict[str, Any]:
         "patience": written_patience(patience) if isinstance(patience, str) else patience,
         "missing": body.missing,
         "remember": body.remember,
+        "keep": body.keep,
         "scale": None if scale is None else scale_from(scale),
         "key_life": written_time("key_life", life) if isinstance(life, str) else life,
         "learn_after": body.learn_after,
@@ -401,6 +404,15 @@ async def settle(service: Service, request: Request, client: Token) -> Response:
     return answer(Settled(await service.games.use(request.path_params["name"], Router.settle)))
 
 
+@operation("POST", "/v1/games/{name}/compact", "admin", body=CompactBody, gives=Removed)
+async def compact(service: Service, request: Request, client: Token) -> Response:
+    """Remove the rows of settled blocks but the last, and give back their room; totals stay."""
+    name, body = request.path_params["name"], await body_of(service, request, CompactBody)
+    removed = await service.games.use(name, lambda router: router.history.compact(body.keep))
+    service.audit(client, "compacted", name)
+    return answer(Removed(removed))
+
+
 # ---- reading
 
 
@@ -477,7 +489,7 @@ MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicatio
 async def export(service: Service, request: Request, client: Token) -> Response:
     """The log, one row per round; or the record of all arms' losses, where they were reported."""
     kind = one_of("format", request.query_params.get("format", "csv"), MEDIA)
-    what = one_of("what", request.query_params.get("what", "log"), ("log", "record"))
+    what = one_of("what", request.query_params.get("what", "log"), ("log", "record", "days"))
     game = await service.games.game(request.path_params["name"])
     await service.games.thread(game.router.executor.read, lambda transaction, setup: None)
     headers = {"content-disposition": f'attachment; filename="{what}.{kind}"'}

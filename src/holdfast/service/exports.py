@@ -114,7 +114,7 @@ def exported(history: History, what: str, kind: str) -> Iterator[bytes]:
     """Yield the bytes of an export."""
     from holdfast.results import csv_of
 
-    parts = gently(history.log_parts() if what == "log" else [history.record])
+    parts = gently(history.log_parts() if what == "log" else [getattr(history, what)])
     if kind == "parquet":
         with tempfile.TemporaryDirectory(prefix="holdfast-export-") as folder:
             for n, part in enumerate(parts):  # a file each: the whole is never in memory

@@ -61,6 +61,7 @@ class GameSettings(Struct, forbid_unknown_fields=True):
     patience: Patience = None
     missing: Missing = None
     remember: Whole = None
+    keep: Whole = None
     scale: ScaleIn = None
     key_life: KeyLife = None
     learn_after: Whole = None
@@ -123,6 +124,7 @@ class GameView(Struct):
     patience: int | str
     missing: str | float
     remember: int
+    keep: int
     scale: dict[str, Any] | None
     key_life: float
     """Idle time of a conversation in seconds."""
@@ -369,6 +371,18 @@ class Settled(Struct):
     """Blocks that were settled now."""
 
     settled: int
+
+
+class CompactBody(Struct, forbid_unknown_fields=True):
+    """A compaction: the number of last blocks that stay."""
+
+    keep: Whole
+
+
+class Removed(Struct):
+    """Blocks whose rows were removed."""
+
+    removed: int
 
 
 class Status(Struct):

@@ -67,7 +67,7 @@ class Metrics:
             own = CollectorRegistry()
             MultiProcessCollector(own)  # type: ignore[no-untyped-call]
         standing, seen = CollectorRegistry(), list(games)
-        standing.register(_Standing(seen, now))
+        standing.register(_LiveGames(seen, now))
         counts = generate_latest(own).splitlines(keepends=True)
         shown = {_labelled(game.name) for game in seen}
         mine = (line for line in counts if (found := GAME.search(line)) is None or found[0] in shown)
@@ -80,7 +80,7 @@ def _labelled(name: str) -> bytes:
     return f'game="{escaped}"'.encode()
 
 
-class _Standing:
+class _LiveGames:
     """Collects the status of games from the store."""
 
     def __init__(self, games: list[GameLine], now: float) -> None:

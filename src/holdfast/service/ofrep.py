@@ -32,7 +32,7 @@ VALUES = {"true": True, "false": False}
 
 
 class Context(Struct):
-    """What an application says about itself; all but the targeting key is ignored."""
+    """An application's words about itself; all but the targeting key is ignored."""
 
     targetingKey: str | None = None  # noqa: N815  # as the protocol has it
 

@@ -37,8 +37,8 @@ GRACE = 15
 """Seconds for answers in flight when the server stops."""
 OTHER_FILES = 200
 """Files that a process has open besides its connections, at most."""
-BACKLOG = 2048
-"""Connections waiting to be accepted."""
+BACKLOG, ACCEPTED = 2048, 100
+"""Connections that wait to be accepted, and that are accepted in one turn of the event loop: it looks at them then."""
 SWITCH_INTERVAL = 0.0005
 """Seconds before the event loop yields to the writer thread; Python's 5 ms is most of a commit."""
 
@@ -146,6 +146,7 @@ def serve(
         forwarded_allow_ips=list(proxies),
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
+        backlog=ACCEPTED,
         access_log=False,
         log_config=None,
         log_level="warning",
@@ -156,7 +157,11 @@ def serve(
     listening = listening_at(host, port)
     scheme = "https" if certificate else "http"
     shown = f"[{host}]" if ":" in host else host
-    ready = partial(say, f"{scheme}://{shown}:{listening.getsockname()[1]}")
+
+    def ready() -> None:
+        listening.listen(BACKLOG)  # more may wait than are accepted at once
+        say(f"{scheme}://{shown}:{listening.getsockname()[1]}")
+
     with contextlib.ExitStack() as stack:
         stack.callback(listening.close)
         if workers == 1:

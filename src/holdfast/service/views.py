@@ -402,6 +402,7 @@ def game_view(transaction: Transaction, setup: Setup, now: float) -> GameView:
         patience=setup.settings.written,
         missing=setup.settings.missing,
         remember=setup.settings.remember,
+        keep=setup.settings.keep,
         scale=None if setup.settings.scale is None else setup.settings.scale.settings(),
         key_life=setup.settings.key_life,
         learn_after=setup.settings.learn_after,
@@ -603,7 +604,7 @@ class Board:
     """Interval of the mean loss of each arm."""
     lines: Lines | None
     recent: list[Recent]
-    """What each arm lost lately."""
+    """Recent losses of each arm."""
     waits: list[float]
     """Delays in seconds of the last losses after their decisions, sorted."""
     why: str

@@ -165,7 +165,7 @@ def simulate(
         True if every policy meets the very same losses: those of a replication, arm and round, whatever is played.
         Otherwise policies share a random stream, which is faster in long blocks; either way losses have the same
         distribution. It makes realised losses comparable one by one; means of regret are hardly surer
-        (``docs/research.md``).
+        (``docs/for_a_paper.md``).
     record
         Measures beside those of every result, which take time: ``("dynamic",)`` is dynamic regret, the cost above that
         of the cheapest plan, which knows the means of all rounds and pays λ for each switch. For a constant λ.
@@ -286,6 +286,9 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
     if policy.bounds[1] < environment.units[1]:
         rule = f"must be at least {environment.units[1]:g}, which a round of the environment may lose"
         raise InvalidParameter("loss_bound", rule, policy.bounds[1])
+    if policy.announces == "rule":
+        rule = "must be a policy here: a function, or a rule that ask(rule=...) tells, is followed by a player"
+        raise InvalidParameter("rule", rule, policy.rule_of)
     if environment.closes_arms and not policy.full_information:
         rule = "must be one that sees the losses of all arms, because some arms are not always available"
         raise InvalidParameter("policy", rule, policy.label)

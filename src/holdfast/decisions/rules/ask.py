@@ -29,9 +29,10 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     setup, head = view.setup, view.head
     value, bounds, ruled, down = 0.0, setup.bounds, None, frozenset[int]()
     try:
-        announced = request.switching_cost is not None or request.loss_bound is not None
+        told = rule if setup.announces == "rule" else None
+        announced = any(value is not None for value in (request.switching_cost, request.loss_bound, told))
         if announced or (setup.announces is not None and n > head.rounds - head.handed):
-            said = {"switching_cost": request.switching_cost, "loss_bound": request.loss_bound}
+            said = {"switching_cost": request.switching_cost, "loss_bound": request.loss_bound, "rule": told}
             value, bounds = announced_value(setup.policy, said)
         if request.fallback is not None:  # unknown to its caller: another process may have added it
             setup.arm_of("fallback", request.fallback)
@@ -137,6 +138,7 @@ def _switched(view: View, arm: int, announced: float | None) -> Head:
     if isinstance(cost, tuple):  # a table: the first play costs nothing
         cost = cost[setup.active.index(head.last_arm)][setup.active.index(arm)] if head.last_arm >= 0 else 0.0
     paid = tuple(exact_sum([*head.paid, float(cost)])) if cost else head.paid
+    view.state().arms[arm].switches += 1
     return head._replace(switches=head.switches + 1, paid=paid)
 
 

@@ -191,8 +191,11 @@ def _changed_policy(setup: Setup, wanted: Change, block: int) -> tuple[Policy, l
         return policy, [(name, number not in setup.active, at) for number, (name, at) in enumerate(known)]
     if policy.arms is None:
         raise InvalidParameter("arms", "must have names to be added or retired", None)
+    for name in {*wanted.retire_arms} & {*wanted.add_arms}:
+        rule = "must not be added in the same change: retire it first, then add it, and it begins as a new arm"
+        raise InvalidParameter("retire_arms", rule, name)
     for name in wanted.retire_arms:
-        if name not in names or name in wanted.add_arms:
+        if name not in names:
             raise InvalidParameter("retire_arms", f"must be arms of the game, {list(policy.arms)}", name)
     names += [name for name in wanted.add_arms if name not in names]
     gone = {*wanted.retire_arms, *(name for name in retired if name not in wanted.add_arms)}

@@ -12,12 +12,12 @@ import json
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from holdfast.decisions.all_losses import last_known, learn, look_ahead
 from holdfast.decisions.codec import block_text, block_values, undamaged
-from holdfast.decisions.models import Block, ChangeMade, Events, HandedOut, Head, Loss, Receipt, Seen, new_token
+from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut, Head, Loss, Receipt, Seen
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
 from holdfast.decisions.settings import FAR_AHEAD, WINDOW, Setup, State, parts_of, players_of, stand_in_for
@@ -41,6 +41,11 @@ from holdfast.players.losses import announced_value, normalised_total, outside_r
 
 FORGET_AT_ONCE = 64
 """Blocks whose single losses one call deletes at most, besides two per round it concerns."""
+
+REMOVE_AT_ONCE = 16
+"""Blocks whose rows a call removes, when there are so many more than are kept."""
+
+DAY = 86400.0
 
 DUE_AT_ONCE = 256
 """Blocks read at first when some have run out of patience."""
@@ -190,7 +195,8 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
         if refusal is not None:
             return refusal
     _record(view, block, Loss(number, round, loss, clock, 0, measures))
-    block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
+    squares, losses = block.squares + loss * loss, tuple(exact_sum([*block.losses, loss]))
+    block = block._replace(told=block.told + 1, losses=losses, squares=squares)
     view.change(block)
     if block.told == block.rounds and not block.live:
         settle(view, block, clock)
@@ -331,7 +337,8 @@ def _count_late(view: View, block: Block, told: Loss) -> None:
     """Count a late loss in place of what stood for it, and let the policy learn the difference, if it can."""
     setup, state, losses = view.setup, view.state(), tuple(exact_sum([*block.losses, told.loss]))
     _record(view, block, told)
-    later = block._replace(told=block.told + 1, late=block.late + 1, losses=losses, total=math.fsum(losses))
+    squares, late = block.squares + told.loss * told.loss, block.late + 1
+    later = block._replace(told=block.told + 1, late=late, losses=losses, total=math.fsum(losses), squares=squares)
     view.change(later)
     state.arms[players_of(block, told.round + 1)[told.round][0]].hear(told.loss, block.stand_in)
     if not setup.learns_from(block) or setup.sees_all or block.learnt:
@@ -436,6 +443,10 @@ def settle(view: View, block: Block, clock: float) -> None:
     """Settle a block: the policy observes it, its arm's sums grow, and old single losses are forgotten."""
     setup, state = view.setup, view.state()
     setup.name_of(block.arm)
+    if state.day < (day := int(clock // DAY)):
+        if state.day:
+            view.events.days.append(Day(state.day, json.dumps([vars(arm) for arm in state.arms])))
+        state.day = day
     sums = state.arms[block.arm]
     if missing := block.rounds - block.told:
         bounds = setup.bounds_of(block)
@@ -457,6 +468,8 @@ def settle(view: View, block: Block, clock: float) -> None:
     view.change(block._replace(settled_order=order, settled_at=clock, total=math.fsum(block.losses)))
     view.head = head._replace(settled=order, kept=head.kept + block.rounds, clock=clock)
     _forget(view)
+    if view.head.block - view.head.removed >= setup.settings.keep + REMOVE_AT_ONCE and not view.events.removed:
+        remove(view, view.head.block - setup.settings.keep, REMOVE_AT_ONCE)
 
 
 def _observe(view: View, block: Block, pieces: Sequence[float], rounds: int) -> None:
@@ -499,22 +512,21 @@ def _forget(view: View) -> None:
             return
         view.may_forget -= 1
         view.events.forgotten.append(old.number)
-        kept = max(view.head.kept - old.rounds, 0)
+        kept = max(view.head.kept - old.rounds * (old.number not in view.events.removed), 0)
         view.head = view.head._replace(forgotten=old.settled_order, kept=kept)
 
 
 def compact(view: View, request: Compact) -> int:
     """Remove settled blocks except the last `keep`, up to a limit. Return how many."""
-    setup, last = view.setup, view.head.block - request.keep
-    blocks = view.reads.blocks("settled up to", last, request.most)
-    if blocks and setup.settings.holdback and setup.settings.held_since < last:
-        # those that stay were late: no fair sample of what a policy and a rule have cost
-        settings = replace(setup.settings, held_since=last)
-        game = setup.game._replace(settings=json.dumps(settings.plain()), settings_version=new_token())
-        view.with_setup(replace(setup, game=game, settings=settings))
-    forgotten = view.head.forgotten
-    rounds = sum(b.rounds for b in blocks if b.settled_order is not None and b.settled_order > forgotten)
+    return remove(view, view.head.block - request.keep, request.most)
+
+
+def remove(view: View, last: int, most: int) -> int:
+    """Remove the rows of settled blocks up to a number, the oldest first. Return how many."""
+    blocks, head = view.reads.blocks("settled up to", last, most), view.head
+    rounds = sum(b.rounds for b in blocks if b.settled_order is not None and b.settled_order > head.forgotten)
     view.events.removed += [block.number for block in blocks]
-    kept = max(view.head.kept - rounds, 0)
-    view.head = view.head._replace(removed=view.head.removed + len(blocks), kept=kept)
+    gone = max((head.gone, *(block.number for block in blocks)))
+    kept = max(head.kept - rounds, 0)
+    view.head = head._replace(removed=head.removed + len(blocks), kept=kept, gone=gone)
     return len(blocks)

@@ -26,10 +26,12 @@ from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 from holdfast.decisions.models import (
+    FORMAT,
     MOST_COUNT,
     MOST_TIME,
     Block,
     ChangeMade,
+    Day,
     Events,
     Game,
     HandedOut,
@@ -42,7 +44,8 @@ from holdfast.errors import BadStore, StoreError
 # The tables of a store.
 
 SCHEMA_TABLE = "holdfast_schema"
-VERSION = 1
+VERSION = FORMAT
+ANOTHER = "another Holdfast has taken the store over"
 
 # {serial}: a number given by the store, never twice; {float}: 64 bits; {compact}: rows in the order of their key;
 # {hot}: room for a row that changes often
@@ -57,9 +60,9 @@ SCHEMA = (
         arm BIGINT NOT NULL, last_arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         handed BIGINT NOT NULL, probability {float} NOT NULL, asked BIGINT NOT NULL, switches BIGINT NOT NULL,
         paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
-        removed BIGINT NOT NULL, clock {float} NOT NULL, leap {float} NOT NULL, heard BIGINT NOT NULL,
-        late BIGINT NOT NULL, lateness {float} NOT NULL, delay {float} NOT NULL,
-        next_due {float}, next_last {float} NOT NULL, next_idle {float}) {hot}""",
+        removed BIGINT NOT NULL, gone BIGINT NOT NULL, clock {float} NOT NULL, leap {float} NOT NULL,
+        heard BIGINT NOT NULL, late BIGINT NOT NULL, lateness {float} NOT NULL, delay {float} NOT NULL,
+        next_due {float}, next_last {float} NOT NULL, next_idle {float}, format BIGINT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_states (
         game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_blocks (
@@ -69,7 +72,7 @@ SCHEMA = (
         last {float} NOT NULL, played TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
         late BIGINT NOT NULL, due {float},
         settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
-        learnt BIGINT NOT NULL, share {float} NOT NULL, price {float} NOT NULL,
+        learnt BIGINT NOT NULL, share {float} NOT NULL, price {float} NOT NULL, squares {float} NOT NULL,
         PRIMARY KEY (game, number)) {compact}""",
     "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
     "CREATE UNIQUE INDEX holdfast_blocks_keys ON holdfast_blocks (game, key) WHERE live = 1",
@@ -91,6 +94,8 @@ SCHEMA = (
         id {serial}, game BIGINT NOT NULL, at {float} NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL,
         reason TEXT)""",
     "CREATE INDEX holdfast_changes_game ON holdfast_changes (game, id)",
+    """CREATE TABLE holdfast_days (
+        game BIGINT NOT NULL, day BIGINT NOT NULL, sums TEXT NOT NULL, PRIMARY KEY (game, day)) {compact}""",
 )
 
 
@@ -125,6 +130,7 @@ TABLES: dict[type, str] = {
     Loss: "holdfast_losses",
     Seen: "holdfast_seen",
     ChangeMade: "holdfast_changes",
+    Day: "holdfast_days",
 }
 
 SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
@@ -139,7 +145,7 @@ BLOCKS = {
     "key": "{keys} WHERE game = ? AND live = 1 AND key = ?",
     "longest idle": "{idle} WHERE game = ? AND live = 1 ORDER BY last LIMIT ?",
     "settled after": "{settled} WHERE game = ? AND settled_order > ? ORDER BY settled_order LIMIT ?",
-    "settled up to": "WHERE game = ? AND number <= ? AND settled_order IS NOT NULL ORDER BY number LIMIT ?",
+    "settled up to": "WHERE game = ? AND number <= ? AND +settled_order IS NOT NULL ORDER BY number LIMIT ?",
     "after": "WHERE game = ? AND number > ? ORDER BY number LIMIT ?",
     "latest": "WHERE game = ? ORDER BY number DESC LIMIT ?",
 }
@@ -212,12 +218,14 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
     except (ValueError, TypeError, RecursionError):
         raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text[:40]!r})") from None
     row = kind._make([*values[:place], parts, *values[place + 1 :]])
+    if kind is Head and row.format != VERSION:
+        raise BadStore(f"{ANOTHER}, schema {row.format}; this one reads schema {VERSION}: nothing was changed")
     if kind is Head:
         possible = (
             0 <= row.handed <= row.rounds <= MOST_COUNT
             and 0 <= row.asked <= MOST_COUNT
             and 0 <= row.forgotten <= row.settled <= row.block <= MOST_COUNT
-            and max(row.current, row.drawn, row.removed) <= row.block
+            and max(row.current, row.drawn, row.removed, row.gone) <= row.block
             and min(row.current, row.drawn, row.removed, row.lateness, row.delay, row.leap) >= 0
             and 0 <= row.late <= row.heard
             and (row.arm >= 0 or row.current == 0)
@@ -356,6 +364,11 @@ class Transaction(ABC):
         found = self.fetch(query + "WHERE game = ? AND id > ? ORDER BY id LIMIT ?", self.game, after, limit)
         return [(number, row_of(ChangeMade, values)) for number, *values in found]
 
+    def days(self) -> list[Day]:
+        """Read the sums at the end of each day, in order."""
+        found = self.fetch(select(Day) + "WHERE game = ? ORDER BY day", self.game)
+        return [row_of(Day, values) for values in found]
+
     def number_of_change(self, back: int) -> int:
         """Return the number of the change followed by this many others; 0 if there is none."""
         query = "SELECT id FROM holdfast_changes WHERE game = ? ORDER BY id DESC LIMIT 1 OFFSET ?"
@@ -382,6 +395,7 @@ class Transaction(ABC):
             (Loss, events.losses),
             (Seen, events.seen),
             (ChangeMade, events.changes),
+            (Day, events.days),
         ):
             if added:
                 self.write(insert(kind), [(game, *row) for row in added])
@@ -479,6 +493,9 @@ class Store(ABC):
             yield transaction
 
     locks_rows = False
+
+    def shrink(self) -> None:  # noqa: B027
+        """Give the system back what deleted rows have taken, where the store does not do so itself."""
 
     # ---- games by name
 

@@ -128,6 +128,13 @@ class SqliteStore(Store):
                 connection.interrupt()  # closing then leaves the file alone
             connection.close()
 
+    def shrink(self) -> None:
+        with self._transaction(0, writing=False, deadline=time.monotonic() + 60.0) as transaction:
+            connection = transaction.connection
+        if self.place is not None:
+            with self._lock, suppress(sqlite3.Error):  # another process is in the way: a later call does it
+                connection.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+
     def exists(self) -> bool:
         return self.place is None or self.place.exists()
 
@@ -175,6 +182,7 @@ class SqliteStore(Store):
         try:
             connection.execute("PRAGMA synchronous = FULL")
             self._has_tables(connection)  # before anything is written: the file may be another program's
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a file that is new; others stay as they are
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
                 raise BadStore(f"{self.url} must be on a disk that can keep a write-ahead log; it is in mode {mode!r}")

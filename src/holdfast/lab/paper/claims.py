@@ -62,6 +62,9 @@ FAR = 0.5
 FEW = 0.1
 """"Few switches": in fewer than a tenth of the rounds."""
 
+OURS = "ours"
+"""Beginning of the place of a claim that is not the paper's."""
+
 LOW = 0.05
 """"Very low" regret: less than a twentieth of the worst policy's."""
 
@@ -694,7 +697,7 @@ THEOREM_CLAIMS: tuple[Claim[PaperTables], ...] = (
     ),
     Claim(
         id="growth-worst-case",
-        sentence="The regret with switching of Tsallis-Switch never grows faster than T^{2/3}.",
+        sentence="Tsallis-Switch's regret with switching never grows faster than T^{2/3}, within 0.05 of the exponent.",
         place="Theorem 1",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below 2/3 + {WITHIN:g} (against the "
         "adversary that of the switches: the regret there is negative)",

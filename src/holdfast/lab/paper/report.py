@@ -26,7 +26,7 @@ from holdfast.lab.judge import (
     judgements,
     order,
 )
-from holdfast.lab.paper.claims import Asks, Findings, cheaper, linear, more_than_one, steps
+from holdfast.lab.paper.claims import OURS, Asks, Findings, cheaper, linear, more_than_one, steps
 from holdfast.lab.paper.plan import (
     ALPHAS,
     FIGURES,
@@ -494,7 +494,8 @@ def _opening(findings: Findings) -> list[Html]:
     seen = overview(findings)
     if seen is not None:
         caption = (
-            f"Mean regret with switching at round {number(findings.settings.horizon)}. Colour compares with "
+            f"Mean regret with switching at round {number(findings.settings.horizon)}, of "
+            f"{counted(findings.settings.judged, 'game')}. Colour compares with "
             "tsallis-switch in the same column: blue is lower, orange higher, the deeper the larger the factor (full "
             "at "
             f"ten); no colour where the difference is not decided at {CONFIDENCE:.0%} confidence."
@@ -590,7 +591,9 @@ def _ledger(findings: Findings) -> Section:
         paragraph(
             "Each claim is in our words, with its place in the paper and the measurement that decides it. Verdicts are"
             " computed: a claim holds if all that was measured for it says so, fails if nothing does and something "
-            "speaks against it, and is otherwise conditional. Those that do not simply hold come first."
+            "speaks against it, and is otherwise conditional. Those that do not simply hold come first. "
+            + "; ".join(counts(findings.verdicts))
+            + "."
         )
     ]
     for kind, verdicts in groups.items():
@@ -657,10 +660,19 @@ def _parts(provenance: dict[str, object]) -> list[dict[str, dict[str, str]]]:
 # ---- on a terminal ----
 
 
+def counts(verdicts: Sequence[Verdict]) -> list[str]:
+    """Count the paper's claims and, if there are any, ours about it, apart."""
+    ours = [verdict for verdict in verdicts if verdict.place.startswith(OURS)]
+    papers = [verdict for verdict in verdicts if verdict not in ours]
+    lines = [f"{counted(len(papers), 'claim')} of the paper: {judgements(papers)}"]
+    return lines + [f"{counted(len(ours), 'claim')} of ours about it: {judgements(ours)}"] * bool(ours)
+
+
 def summary(figures: int, verdicts: Sequence[Verdict], width: int | None = None) -> list[str]:
     """Return the counts, and a line for each claim that does not simply hold: its sign, its id, and as much as fits."""
     width = width or _width()
-    lines = [f"{counted(figures, 'figure')}; {counted(len(verdicts), 'claim')}: {judgements(verdicts)}"]
+    first, *ours = counts(verdicts)
+    lines = [f"{counted(figures, 'figure')}; {first}", *ours]
     shown = [verdict for kind in JUDGEMENTS if kind != "holds" for verdict in verdicts if verdict.verdict == kind]
     if shown:
         lines.append("")
