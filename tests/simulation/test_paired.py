@@ -5,6 +5,7 @@ from dataclasses import replace
 import naive_pairs
 import numpy as np
 import pytest
+from simulated_gpu import games_alike
 from statistics_of_samples import SEED, assert_distribution
 
 import holdfast as hf
@@ -96,6 +97,21 @@ def test_paired_games_are_the_same_side_by_side_and_alone(world):
         assert np.array_equal(alone.switches[0], together.switches[i])
     unpaired = run_task(replace(task, paired=False))
     assert not np.array_equal(unpaired.excess, together.excess)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="it starts a process that is not compiled")
+def test_paired_games_are_the_same_on_the_cuda_simulator():
+    setting = """
+T = 120
+
+class ByRound(hf.Bernoulli):
+    paired_kernel = None
+
+games = [(hf.TsallisSwitch(3, switching_cost=0.5), world, Costs.of(0.5))
+         for world in (hf.Bernoulli([0.2, 0.5, 0.5], shuffled=True), ByRound([0.2, 0.5, 0.7]))]
+"""
+    assert games_alike(setting, paired=True) == 2
 
 
 def test_policies_that_do_the_same_meet_the_same_losses_whatever_their_blocks():

@@ -613,3 +613,80 @@ def lemma_8(*, costs: Costs, elsewhere: ArrayLike, constants: Constants = "corre
     else:
         lam[:known] = _given(costs, known)[:known]
     return float(lam[0] + np.sum((lam[:-1] + lam[1:]) * away))
+
+
+# What the theorems are made of: stability, penalty, and how far one loss can move p.
+
+
+def lemma_6(
+    *, learning_rates: ArrayLike, ranges: ArrayLike, probabilities: ArrayLike, best: int | None = None
+) -> float:
+    """Return Lemma 6's bound on the stability of Tsallis-INF: Σ_n (η_n/2) b_n² Σ_i √E[p_{n,i}].
+
+    With `best` j: Σ_n (η_n/2) b_n² [Σ_{i≠j} (√E[p_{n,i}] + 2.5 E[p_{n,i}]) + 1[η_n b_n > 1/4]], its third part,
+    with the last sum over the rounds that need it.
+
+    Parameters
+    ----------
+    learning_rates, ranges
+        η_1 ≥ η_2 ≥ …; b_1, b_2, …, or one b for all rounds.
+    probabilities
+        E[p_{n,i}], a row for each round.
+    best
+        Arm j, any fixed one; None for the first part.
+    """
+    eta, b = _rates_and_ranges(learning_rates, ranges)
+    p, others = _distributions(probabilities, eta.size, best)
+    spread = np.sqrt(p).sum(axis=1)
+    if best is not None:
+        spread = (np.sqrt(others) + 2.5 * others).sum(axis=1) + (eta * b > AT_MOST_A_QUARTER)
+    return float(np.sum(eta / 2 * b**2 * spread))
+
+
+def lemma_7(*, learning_rates: ArrayLike, probabilities: ArrayLike, best: int | None = None) -> float:
+    """Return Lemma 7's bound on the penalty of Tsallis-INF: 4√K/η_N + 1.
+
+    With `best` i*: 4 Σ_n (1/η_n − 1/η_{n−1}) Σ_{i≠i*} (√E[p_{n,i}] − E[p_{n,i}]/2) + 1, with 1/η_0 = 0.
+
+    Parameters
+    ----------
+    learning_rates
+        η_1 ≥ η_2 ≥ ….
+    probabilities
+        E[p_{n,i}], a row for each round.
+    best
+        Arm i* of least loss; None for the first part.
+    """
+    eta, _ = _rates_and_ranges(learning_rates, 1.0)
+    p, others = _distributions(probabilities, eta.size, best)
+    if best is None:
+        return 4 * math.sqrt(p.shape[1]) / float(eta[-1]) + 1
+    rise = np.diff(1 / eta, prepend=0.0)
+    return 4 * float(np.sum(rise * (np.sqrt(others) - others / 2).sum(axis=1))) + 1
+
+
+def lemma_9(*, learning_rate: float, loss_bound: float) -> float:
+    """Return the factor of Lemma 9, (1 − ηb/2)⁻³ ≤ 1.5: one loss of at most b raises no p_i^{3/2} by more.
+
+    It holds where ηb ≤ 1/4.
+
+    Parameters
+    ----------
+    learning_rate, loss_bound
+        η and b.
+    """
+    eta, b = real_number("learning_rate", learning_rate, above=0), real_number("loss_bound", loss_bound, least=0)
+    if eta * b > AT_MOST_A_QUARTER:
+        raise InvalidParameter("learning_rate", f"must be at most 1/4 over loss_bound, {0.25 / b:g}", learning_rate)
+    return (1 - eta * b / 2) ** -3
+
+
+def _distributions(probabilities: Any, count: int, best: int | None) -> tuple[Array, Array]:
+    """Return a row of probabilities for each round, and the same without the best arm."""
+    p = np.asarray(probabilities, dtype=np.float64)
+    rule = f"must have a row for each of the {count} rounds, each of numbers from 0 that sum to 1"
+    if p.ndim != 2 or len(p) != count or not (p >= 0).all() or not (abs(p.sum(axis=1) - 1) < 1e-9).all():
+        raise InvalidParameter("probabilities", rule, probabilities)
+    if best is None:
+        return p, p
+    return p, np.delete(p, whole_number("best", best, least=0, most=p.shape[1] - 1), axis=1)

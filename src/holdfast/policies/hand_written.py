@@ -160,6 +160,7 @@ class Ewma(HandWritten, WithSwitchingCost):
     """
 
     id: ClassVar[str] = "ewma"
+    remembers_order: ClassVar[bool] = True
     kernels = Kernels(choose_ewma, observe_ewma, RuleState, EwmaBlock, params=EwmaParams)
 
     memory: int = field(default=30, kw_only=True, metadata=ROUNDS)

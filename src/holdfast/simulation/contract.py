@@ -36,7 +36,7 @@ from holdfast.policies.registry import entry_of, find_policy, make_policy
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.described import import_from
 from holdfast.simulation.run import Means
-from holdfast.simulation.tasks import WORTH_ALL_LANES, Task, run_task
+from holdfast.simulation.tasks import WORTH_ALL_LANES, Played, Task, run_task
 
 NEEDED: Mapping[str, Any] = {"n_arms": 4, "switching_cost": 0.7, "horizon": 2000, "gap": 0.2}
 """Values for parameters of a class that has no defaults for them."""
@@ -184,6 +184,8 @@ def _inside(file: str) -> bool:
 
 def _announced(policy: Policy, n: int) -> float:
     """Return what is announced at the start of block n."""
+    if policy.announces == "rule":
+        return float(n // 50 % policy.n_arms)
     if policy.announces == "switching_cost":
         return (0.0, 2.5, 0.4, 7.0)[n % 4]
     return (1.0, 4.0, 0.25)[n % 3] if policy.announces == "loss_bound" else 0.0
@@ -345,7 +347,10 @@ def draws_from_them(policy: Policy) -> None:
                 again.stream = stream
             arm, _ = again.begin(_announced(policy, n))
             counts[arm] += 1
-            p = p if len(p) else again.probabilities()
+            if policy.draws_in_steps:  # the mean of what is given the steps before
+                p = (p if len(p) else np.zeros(policy.n_arms)) + again.probabilities() / N
+            else:
+                p = p if len(p) else again.probabilities()
         allowed = np.sqrt(2 * p * (1 - p) * CERTAINTY / N) + CERTAINTY / N
         worst = int(np.argmax(np.abs(counts / N - p) - allowed))
         if abs(counts[worst] / N - p[worst]) > allowed[worst]:
@@ -417,7 +422,7 @@ def observes_late(policy: Policy) -> None:
             at_once, later = (one[name] - np.median(one[name]) for one in found)
             if policy.remembers_order:  # then only which arms it changes
                 at_once, later = (np.abs(x) > LATE for x in (at_once, later))
-                at_once[int(block[0])] |= later[int(block[0])]
+                at_once[int(block[0])] = later[int(block[0])] = True
             if np.max(np.abs(1.0 * at_once - later)) > LATE * max(np.max(np.abs(at_once)), LATE):
                 arm, rule = int(block[0]), "what it needs of the draw must be in the block, not in the state"
                 blame(
@@ -460,6 +465,8 @@ def continues_from_a_save(policy: Policy) -> None:
 
 
 def _announcement(policy: Policy, n: int) -> dict[str, Any]:
+    if policy.announces == "rule":
+        return {"rule": int(_announced(policy, n))}
     return {} if policy.announces is None else {policy.announces: policy.unit * _announced(policy, n)}
 
 
@@ -485,23 +492,25 @@ def plays_the_same_everywhere(policy: Policy) -> None:
     losses = np.random.default_rng(SEED).integers(0, 5, (horizon, policy.n_arms)) / 4
     table = LossTable(low + policy.unit * losses, units=policy.units)
     cost, count = 0.5 * policy.unit, WORTH_ALL_LANES + 2
-    task = Task(
-        policy.label, policy, table, horizon, replace(Costs.of(cost), unit=policy.unit), (horizon,), SEED, 0, count
-    )
+    costs, marks = replace(Costs.of(cost), unit=policy.unit), tuple(range(1, horizon + 1))
+    task = Task(policy.label, policy, table, horizon, costs, marks, SEED, 0, count)
 
-    def arms(task: Task, part: str, where: str) -> Any:
-        with _blamed(policy, part, f"fails {where}"):
-            played = run_task(task, with_arms=True)
-            assert played is not None
-            return played.arms
+    def played(task: Task, where: str) -> Played:
+        with _blamed(policy, "choose", f"fails {where}"):
+            found = run_task(task)
+            assert found is not None
+            return found
 
-    together = arms(task, "choose", "in a simulation")
+    def alike(one: Played, i: int, other: Played) -> bool:
+        return all(np.array_equal(getattr(one, what)[i], getattr(other, what)[0]) for what in ("excess", "switches"))
+
+    together = played(task, "in a simulation")
     for i in (0, 1, count - 1):
-        if not np.array_equal(arms(replace(task, first=i, count=1), "choose", "in a simulation")[0], together[i]):
+        if not alike(together, i, played(replace(task, first=i, count=1), "in a simulation")):
             rule = "plays other arms side by side with other games than alone"
             blame(policy, "choose", f"{rule}: use column g of every array, or side_by_side=False")
     online, player = list[int](), policy.player(SEED)
-    given: dict[Any, Any] = {"switching_cost": cost, "loss_bound": policy.unit}
+    given: dict[Any, Any] = {"switching_cost": cost, "loss_bound": policy.unit, "rule": 1}
     while len(online) < horizon:
         player.ask(**({} if policy.announces is None else {policy.announces: given[policy.announces]}))
         arm, t, rounds = int(player._game.block[0]), len(online), min(player.hold, horizon - len(online))
@@ -510,12 +519,15 @@ def plays_the_same_everywhere(policy: Policy) -> None:
             player.tell([low + policy.unit * loss for loss in losses[t]])  # type: ignore[arg-type]
         else:
             player.tell(rounds * low + policy.unit * float(losses[t : t + rounds, arm].sum()), rounds=rounds)
-    if online != together[0].tolist():
-        t = int(np.argmax(np.array(online) != together[0]))
-        blame(policy, "choose", f"plays arm {online[t]} in round {t} online, and arm {together[0][t]} in a simulation")
+    moves = np.cumsum(np.diff(online, prepend=-1) != 0)
+    lost = policy.unit * np.cumsum(losses[np.arange(horizon), online] - losses[:, table.reference])
+    differ = (together.switches[0] != moves) | (abs(together.excess[0] - lost) > 1e-9 * horizon * policy.unit)
+    if differ.any():
+        t = int(np.argmax(differ))
+        blame(policy, "choose", f"plays arm {online[t]} in round {t} online, and another one in a simulation")
     if (again := _pickled(policy)) is not None:
-        there = arms(replace(task, policy=again, count=1), "choose", "after pickling, as executors do")
-        if again != policy or not np.array_equal(there[0], together[0]):
+        there = played(replace(task, policy=again, count=1), "after pickling, as executors do")
+        if again != policy or not alike(together, 0, there):
             blame(policy, "settings", "are lost in pickling, by which executors send a policy: keep them in its fields")
 
 
