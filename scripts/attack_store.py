@@ -43,7 +43,7 @@ POLICIES = [
     hf.BlockExp3(3, switching_cost=0.5, horizon=10**6),
     hf.BaSE(3, horizon=10**6, order="random"),
 ]
-LIVE = ("kill", "kill", "rest", "operate", "operate", "change", "change", "compact", "save", "put_back")
+LIVE = ("kill", "kill", "rest", "operate", "operate", "change", "change", "deploy", "compact", "save", "put_back")
 
 
 def random_trial(chance: random.Random, store: str) -> Trial:
@@ -54,7 +54,7 @@ def random_trial(chance: random.Random, store: str) -> Trial:
     )
     if policy.waits_for_losses:
         patience = timedelta(seconds=0.03)
-    missing = chance.choice(["mean", sum(policy.bounds) / 4, "mean" if policy.waits_for_losses else "drop"])
+    missing = chance.choice(["highest", "mean", sum(policy.bounds) / 4, "mean" if policy.waits_for_losses else "drop"])
     return Trial(
         policy,
         patience,
@@ -65,7 +65,9 @@ def random_trial(chance: random.Random, store: str) -> Trial:
         learn_after=chance.choice([None, 1, 2, 5]),
         processes=chance.randint(1, 4),
         threads=chance.randint(1, 4),
-        mischief=chance.choice([LIVE, (*LIVE, "copy_closed") if store == "sqlite" else LIVE, ("kill", "change"), ()]),
+        mischief=chance.choice(
+            [LIVE, (*LIVE, "copy_closed") if store == "sqlite" else LIVE, ("kill", "change", "deploy"), ()]
+        ),
         every=chance.choice([0.1, 0.5, 2.0]),
     )
 

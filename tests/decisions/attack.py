@@ -12,8 +12,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -288,6 +288,16 @@ class Attack:
                     ways.append({"retire_arms": [self.chance.choice(policy.arms)]})
             if ways:
                 router.change(**self.chance.choice(ways))
+
+    def deploy(self) -> None:
+        """A worker begins with the λ and the patience of its code: the store's count, or now and then its own."""
+        whose: Any = self.chance.choice(["store", "store", "code"])
+        with hf.open(self.url, "game") as router:
+            policy = router.policy
+        if hasattr(policy, "switching_cost"):
+            policy = replace(policy, switching_cost=getattr(self.trial.policy, "switching_cost"))  # noqa: B009
+        with suppress(hf.OtherSettings, hf.InvalidParameter):  # arms have come or gone meanwhile
+            hf.open(self.url, "game", policy, patience=self.trial.patience, settings=whose).close()
 
     def compact(self) -> None:
         with hf.open(self.url, "game") as router:

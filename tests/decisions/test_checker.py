@@ -18,7 +18,7 @@ from holdfast.decisions.rules import arms, ask, report
 from holdfast.decisions.settings import Part, Settings, Setup
 
 SECONDS = 2.5
-LIVE = ("kill", "kill", "change", "operate", "compact")
+LIVE = ("kill", "kill", "change", "operate", "compact", "deploy")
 FILES = (*LIVE, "save", "put_back", "copy_closed")
 
 TRIALS = {

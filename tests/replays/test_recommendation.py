@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import holdfast as hf
 from holdfast.replays.advice import about_forecasts, about_seeing, joint_recommendation, recommendation
 from holdfast.replays.costs import GameTotals, References, Standing
+from holdfast.replays.games import follows, has_bound
 
 ARMS = {"CISO": 110.0, "NYISO": 99.0, "PJM": 190.0}
 
@@ -84,6 +86,20 @@ def test_of_policies_that_cost_nearly_the_same_one_with_a_bound_that_follows_is_
     both = {**close, "both": (90.9, 0.0, "all", True, True)}
     assert recommendation(standing(both), CHANGING).action == "use both"
     assert recommendation(standing({**close, "both": (92.0, 0.0, "all", True, True)}), CHANGING).action == "use rule"
+
+
+def test_a_policy_is_not_an_alternative_to_itself():
+    own = {"ewma": (101.0, 0.0, "own", False, True), "tracking": (101.5, 0.0, "own", True, True)}
+    said = recommendation(standing({"hedge": (88.0, 0.0, "all", True, True), **own}), CHANGING)
+    assert said.then == "use tracking"
+
+
+def test_who_has_a_bound_and_who_follows():
+    tracking, ewma = hf.TrackingSwitch(2, switching_cost=1.0), hf.Ewma(2, switching_cost=1.0)
+    alone = hf.TrackingSwitch(2, switching_cost=1.0, guarded=False)
+    policies = [tracking, alone, ewma, hf.Guarded(ewma), hf.AdaptiveTsallisSwitch(2, switching_cost=1.0), hf.Ucb1(2)]
+    assert [has_bound(policy) for policy in policies] == [True, False, False, True, True, False]
+    assert [follows(policy) for policy in policies] == [True, True, True, True, False, False]
 
 
 def test_what_the_intervals_do_not_decide_is_said():

@@ -345,7 +345,7 @@ def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]])
         return "replay with sees='own'"
     action = recommendation(standing, parts, ("own",)).action
     bounded = [name for name in own if standing.played[name].bounded]
-    if not bounded or bounded[0] == own[0]:
+    if not bounded or action == f"use {bounded[0]}":
         return action
     use = "" if action.startswith("use ") else "use "
     return f"{action}, or {use}{bounded[0]}{_caveat(standing, bounded[0])}"

@@ -42,6 +42,7 @@ from holdfast.numerics.sums import compensated
 from holdfast.players.game import policy_key
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.averages import HoldForever
+from holdfast.policies.guarded import Guarded
 from holdfast.policies.hand_written import Ewma
 from holdfast.policies.hedge import AdaptiveHedgeSwitch
 from holdfast.policies.policy import Policy, packed_parameters
@@ -346,6 +347,16 @@ THAT_FOLLOW = (AdaptiveHedgeSwitch, TrackingSwitch, Ewma)
 PolicyLike = str | Mapping[str, Any] | Policy
 
 
+def has_bound(policy: Policy) -> bool:
+    """Tell whether a policy's cost above every fixed arm is bounded: by a theorem of its own, or by a guard."""
+    return isinstance(policy, (*WITH_BOUND, Guarded)) or getattr(policy, "guarded", False)
+
+
+def follows(policy: Policy) -> bool:
+    """Tell whether a policy, or the rule that is guarded, notices when another arm becomes the best."""
+    return isinstance(policy.rule if isinstance(policy, Guarded) else policy, THAT_FOLLOW)
+
+
 @dataclass(frozen=True)
 class Stretch:
     """A part of the record: its losses, and what was known beforehand."""
@@ -465,8 +476,8 @@ def totals_of(policy: Policy, last: pl.DataFrame, pairs: CostTable | None) -> Ga
         last["switches"].to_numpy(),
         None if pairs is None else paid,
         "nothing" if isinstance(policy, HoldForever) else "all" if policy.full_information else "own",
-        isinstance(policy, WITH_BOUND),
-        isinstance(policy, THAT_FOLLOW),
+        has_bound(policy),
+        follows(policy),
     )
 
 

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from holdfast.decisions.codec import undamaged
 from holdfast.decisions.history import Totals
-from holdfast.decisions.models import Block, Loss
+from holdfast.decisions.models import Block
 from holdfast.decisions.settings import Setup, players_of
-from holdfast.decisions.stores.sql import Transaction, row_of, select
+from holdfast.decisions.stores.sql import Transaction
 
 LATEST = 1000
 """Latest losses of a game, by which its arms are compared with what they were."""
-IN_A_DAY = 20_000
+IN_A_DAY = 5000
 """Most losses that are read for the means of an hour and a day."""
 HOUR, DAY = 3600.0, 86400.0
 
@@ -27,7 +27,7 @@ DEVIATIONS, SHARE = 3.0, 0.1
 
 
 class Heard(NamedTuple):
-    """One of the latest losses."""
+    """One of the latest losses. What was measured is read of the last `LATEST` only."""
 
     arm: int
     loss: float
@@ -66,24 +66,22 @@ class Recent(NamedTuple):
 
 def heard_lately(transaction: Transaction, limit: int) -> list[Heard]:
     """Return the latest losses by block and round, the last one first."""
-    where = "WHERE game = ? ORDER BY block DESC, round DESC LIMIT ?"
-    losses = [row_of(Loss, values) for values in transaction.fetch(select(Loss) + where, transaction.game, limit)]
+    columns, order = "block, round, loss, at, measures", "ORDER BY block DESC, round DESC LIMIT ?"
+    query = f"SELECT {columns} FROM holdfast_losses WHERE game = ? {order}"
+    losses = transaction.fetch(query, transaction.game, limit)
     if not losses:
         return []
     query = "SELECT number, arm, probability, played FROM holdfast_blocks WHERE game = ? AND number BETWEEN ? AND ?"
-    last = {loss.block: loss.round for loss in reversed(losses)}  # the latest round of each block
+    last: dict[int, int] = {block: round for block, round, *_ in reversed(losses)}  # the latest round of each block
     by: dict[int, Any] = {}
-    for block, arm, probability, played in transaction.fetch(
-        query, transaction.game, losses[-1].block, losses[0].block
-    ):
+    for block, arm, probability, played in transaction.fetch(query, transaction.game, losses[-1][0], losses[0][0]):
         row = Block(block, None, arm, 0, probability, 0.0, None, 0, "", played=played)
-        by[block] = players_of(row, last[block] + 1) if played and block in last else arm
+        by[block] = [player for player, _ in players_of(row, last[block] + 1)] if played and block in last else arm
     found = []
     with undamaged("the latest losses"):
-        for loss in losses:
-            players = by[loss.block]
-            arm = players[loss.round][0] if isinstance(players, list) else players
-            found.append(Heard(arm, loss.loss, loss.at, json.loads(loss.measures) if loss.measures else {}))
+        for n, (block, round, loss, at, measures) in enumerate(losses):
+            arm = by[block] if isinstance(by[block], int) else by[block][round]
+            found.append(Heard(arm, float(loss), float(at), json.loads(measures) if measures and n < LATEST else {}))
     return found
 
 

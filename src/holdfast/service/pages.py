@@ -806,7 +806,7 @@ def _arms(board: Board) -> Html:
         )
     heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)"]
     heads += ["last hour", "last day", "last 1,000", "failed", *measured, "last begun"]
-    words = "Means of an hour and a day are made of the game's last 20,000 losses at most. "
+    words = "Means of an hour and a day are made of the game's last 5,000 losses at most. "
     words += f"{' and '.join(['Failures', *measured])} are of the game's last 1,000 losses, which all arms share. "
     words += "Intervals are made of the last 2,000 blocks, a block being one observation."
     often, others = _often(board)
