@@ -40,11 +40,11 @@ from holdfast.numerics.statistics import checked_confidence
 from holdfast.players.saves import described
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
+from holdfast_client import Game, Problem, Server, Unreachable
+from holdfast_client.connection import TOKEN, checked_token
 
 if TYPE_CHECKING:
     from holdfast.policies.guarded import Guard
-from holdfast_client import Game, Problem, Server, Unreachable
-from holdfast_client.connection import TOKEN, checked_token
 
 
 @contextmanager
