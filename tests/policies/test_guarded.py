@@ -382,3 +382,9 @@ def test_in_a_store_the_rule_comes_with_each_ask():
     assert router.guard.acting
     assert router.guard.why.startswith("The guard plays since round")
     assert {decision.arm for decision in (router.ask(rule="a") for _ in range(5))} == {"b"}
+
+
+@pytest.mark.plain
+def test_a_fleet_follows_no_rule_that_is_told():
+    with pytest.raises(hf.InvalidParameter, match="policy must not follow a rule"):
+        hf.Fleet(hf.Guarded(n_arms=2, switching_cost=0.1), 10, seed=1)
