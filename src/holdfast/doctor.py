@@ -11,16 +11,18 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from email.utils import parsedate_to_datetime
+from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, NamedTuple
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import typer
 
 import holdfast
 from holdfast._numba import cache
+from holdfast.checks import whole_number
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import HoldfastError, printable
@@ -198,12 +200,12 @@ def examined(what: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findi
         yield from look()
     except HoldfastError as error:
         yield Finding(what, WRONG, str(error))
-    except (HTTPError, URLError, OSError, ValueError, KeyError) as error:
+    except (HTTPException, OSError, ValueError, KeyError, TypeError) as error:
         yield Finding(
             what,
             WRONG,
             f"no answer that is understood: {getattr(error, 'reason', None) or error}",
-            "is it a `holdfast serve`?",
+            "is a `holdfast serve` there?",
         )
     except ModuleNotFoundError as error:
         yield Finding(what, NOTE, f"not looked at: {error.name} is not installed", "pip install 'holdfast[serve]'")
@@ -222,12 +224,13 @@ def doctor(
 
     Nothing is changed: a store is written to, and is as it was.
     """
+    number = whole_number("port", port, least=0, most=65535)
     looks: list[tuple[str, Callable[[], Iterator[Finding]]]] = [
         ("python", python),
         ("extras", extras),
         ("machine code", machine_code),
         ("clock", clock),
-        ("port", lambda: port_is_free(port)),
+        ("port", lambda: port_is_free(number)),
     ]
     if tokens_file is not None:
         looks.append(("tokens", lambda: tokens(tokens_file)))

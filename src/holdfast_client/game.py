@@ -171,7 +171,8 @@ class Game:
 
     def _unrecorded(self, n: int | None, fallback: int | str | None, failure: Unreachable | Problem) -> list[Decision]:
         """Return the fallback as an unrecorded answer, or raise the failure where there is none to replace."""
-        away = isinstance(failure, Unreachable) or failure.status >= 500 or failure.error == "NoArmAvailable"
+        none = ("NoArmAvailable", "OutOfTurn")
+        away = isinstance(failure, Unreachable) or failure.status >= 500 or failure.error in none
         if fallback is None or not away:
             raise failure
         return [Decision(f"unrecorded-{token_hex(8)}", fallback, 1.0, 0, time()) for _ in range(1 if n is None else n)]

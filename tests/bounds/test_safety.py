@@ -42,6 +42,8 @@ def test_theorem_E_against_theorem_1():
         for K in (2, 8, 100, 10**4, 10**8):
             assert max(times_theorem_1(K, lam, T) for T in np.logspace(math.log10(max(lam, 1)), 14, 120)) < 5.1
     assert times_theorem_1(2, 2360.0, 35_742) == pytest.approx(5.055, abs=0.002)
+    assert times_theorem_1(2, 81.55, 85_641) == pytest.approx(4.608, abs=0.002)  # the most found from T ≥ 1000λ on
+    assert max(times_theorem_1(2, lam, lam * T) for lam in (10.0, 81.55, 106.0) for T in np.logspace(3, 6, 120)) < 4.61
     assert times_theorem_1(1000, 1e6, 60) > 12
 
 
@@ -320,6 +322,17 @@ def test_theorem_F3_as_numbers():
     assert bounds.safe_cost_with_ties(**near, constrained=True) == bounds.safe_cost_with_ties(**near) > 0
     far = {"switching_cost": 1.0, "horizon": 1e6, "worst_case": 2e5, "constrained": True}  # U > T/16: nothing is said
     assert bounds.safe_cost_with_ties(best_arms=2, **far) == 0.0
+
+
+@pytest.mark.parametrize(("lam", "larger"), [(1e-9, True), (1e-6, False), (1.0, False)])
+def test_theorem_F3_is_below_F1_but_for_tiny_costs(lam, larger):
+    found = []
+    for K in (2, 8, 100):
+        for T in np.logspace(2, 20, 40):
+            U = bounds.theorem_1(n_arms=K, switching_cost=lam, horizon=float(round(T)))
+            case = {"best_arms": K, "switching_cost": lam, "horizon": float(round(T)), "worst_case": U}
+            found.append(bounds.safe_cost_with_ties(**case, constrained=True) > bounds.safe_cost_with_ties(**case))
+    assert any(found) == larger
 
 
 # G: the policy as the page has it. Its games here are of 2¹⁸ rounds, with windows of 2¹³.

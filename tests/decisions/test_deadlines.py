@@ -231,8 +231,9 @@ def test_a_fallback_without_a_deadline_waits_as_long_as_the_game_says(folder, ca
 def test_a_refusal_is_no_reason_for_a_fallback(place):
     router = place.open(policy=hf.BaSE(2, horizon=100), seed=1)
     router.ask(100)
-    with pytest.raises(hf.OutOfTurn):
-        router.ask(fallback=0, deadline=30.0)
+    assert not router.ask(fallback=0, deadline=30.0).recorded  # no arm can be handed out before the losses are in
+    with pytest.raises(hf.InvalidParameter, match="available"):
+        router.ask(fallback=0, available=[7])
 
 
 @pytest.mark.parametrize("deadline", [0, -1.0, float("nan"), "soon"])

@@ -53,8 +53,10 @@ def test_what_cannot_be_used_is_wrong(tmp_path: Path, monkeypatch: pytest.Monkey
     code, found = examined("postgresql://someone:secret@127.0.0.1:9/none?connect_timeout=1", "--port", "0")
     assert (code, found["store"]["state"]) == (1, "wrong")
     assert "secret" not in str(found)
-    code, found = examined("http://127.0.0.1:9", "--port", "0")
-    assert (code, found["server"]["do"]) == (1, "is it a `holdfast serve`?")
+    for nobody in ("http://127.0.0.1:9", "http://bad host", "http://[", "https://127.0.0.1:9"):
+        code, found = examined(nobody, "--port", "0")
+        assert (code, found["server"]["do"]) == (1, "is a `holdfast serve` there?")
+    assert command_here("doctor", "--port", "65536").stderr.startswith("holdfast: --port must be")
     code, found = examined("--tokens", str(tmp_path / "none.json"), "--port", "0")
     assert (code, found["tokens"]["state"]) == (1, "wrong")
     monkeypatch.setattr(doctor, "installed", lambda module: module != "psycopg_pool")

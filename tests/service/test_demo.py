@@ -1,5 +1,6 @@
 """`holdfast demo` in a process of its own and on a phone, and its worlds."""
 
+import json
 import os
 import random
 import signal
@@ -14,7 +15,7 @@ from chromium import Browser
 from commands import command_here
 from service import Web
 
-from holdfast.service.demo import PROVIDERS, REGIONS, canary, gateway, regions
+from holdfast.service.demo import BEFORE, PROVIDERS, REGIONS, canary, gateway, regions
 
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -38,13 +39,13 @@ def test_it_plays_and_leaves_nothing(tmp_path: Path, end: signal.Signals, reques
             deadline = time.monotonic() + 60
             while True:
                 games = {one["name"]: one for one in web("GET", "/v1/games").json["games"]}
-                if all(one["rounds"] > 600 for one in games.values()):
+                if all(one["rounds"] > (BEFORE if end == signal.SIGINT else 0) for one in games.values()):
                     break
                 assert time.monotonic() < deadline, games
                 time.sleep(0.2)
             assert games.keys() == {"gateway", "regions", "canary"}
             assert [one["warnings"] for one in games.values()] == [[]] * 3
-            assert all(2 <= one["switches"] < 100 for one in games.values())
+            assert all(one["switches"] < 100 for one in games.values())
             assert list(tmp_path.iterdir())
             if end == signal.SIGINT:
                 browser: Browser = request.getfixturevalue("browser")
@@ -55,7 +56,8 @@ def test_it_plays_and_leaves_nothing(tmp_path: Path, end: signal.Signals, reques
         finally:
             demo.send_signal(end)
         assert demo.wait(timeout=30) == 0
-        assert demo.stderr.read() == ""
+        said = [json.loads(line) for line in demo.stderr.read().splitlines()]
+        assert {line["level"] for line in said} <= {"INFO"}
     assert list(tmp_path.iterdir()) == []
 
 

@@ -237,3 +237,14 @@ def test_old_rows_are_removed_through_a_server(place):
     assert len(router.history.frame) == 2 + (router.hold > 0) * 0
     assert router.history.days.equals(days)
     assert days["rounds"].sum() > 50
+
+
+def test_a_guarded_rule_comes_with_each_ask(place):
+    router = place.open("jobs", hf.Guarded(arms=["a", "b"], switching_cost=0.1))
+    with pytest.raises(hf.InvalidParameter, match="rule must be announced"):
+        router.ask()
+    decision = router.ask(rule="b")
+    assert (decision.arm, decision.probability > 0.9) == ("b", True)
+    assert router.tell(decision.id, 0.4)
+    with pytest.raises(hf.OutOfTurn, match="kept by the server"):
+        _ = router.guard

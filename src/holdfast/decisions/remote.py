@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
 from holdfast_client import Game, Problem, Server, Unreachable
 from holdfast_client.connection import TOKEN, checked_token
+
+if TYPE_CHECKING:
+    from holdfast.policies.guarded import Guard
 
 
 @contextmanager
@@ -189,6 +192,12 @@ class RemoteRouter(Router):
         self._remote.setup.ids.parse(id)
         with as_errors():
             return DecisionRecord(**self._remote.game.decision(id))
+
+    @property
+    def guard(self) -> Guard:
+        raise OutOfTurn(
+            "the guard's numbers are kept by the server: its look at the game says in words where it stands"
+        )
 
     @property
     def open_decisions(self) -> list[Decision]:

@@ -373,6 +373,10 @@ class Fleet:
         if policy.announces == "loss_bound":
             rule = "must have one range of losses for all blocks to play in a fleet"
             raise InvalidParameter("policy", rule, policy)
+        if policy.announces == "rule":
+            raise InvalidParameter(
+                "policy", "must not follow a rule that ask(rule=...) tells to play in a fleet", policy
+            )
         if policy.full_information:
             raise InvalidParameter("policy", "must see the loss of its own arm alone to play in a fleet", policy)
         n = whole_number("n", n, least=1, most=MOST_GAMES)

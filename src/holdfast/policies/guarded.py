@@ -374,6 +374,9 @@ class Guard(NamedTuple):
 class Guarding(Policy):
     """A policy that follows a rule under a guard."""
 
+    remembers_order: ClassVar[bool] = True
+    draws_in_steps: ClassVar[bool] = True
+
     @property
     @abstractmethod
     def followed(self) -> Policy | None:

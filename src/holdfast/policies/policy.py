@@ -155,6 +155,9 @@ class Policy(ABC):
     remembers_order: ClassVar[bool] = False
     """True if what a late loss changes depends on the blocks begun since, as where the latest loss counts most."""
 
+    draws_in_steps: ClassVar[bool] = False
+    """True if `probabilities` is given what was drawn before the arm, as the choice of a rule that is followed."""
+
     deterministic: ClassVar[bool] = False
     """True if it draws nothing: the same losses give the same game, whatever the seed."""
 

@@ -24,7 +24,7 @@ from holdfast.service.server import listening_at, serve
 Round = Callable[[random.Random, int], dict[Any, dict[str, Any]]]
 """From a round's number to the outcome that each arm would have."""
 
-BEFORE, TOGETHER = 600, 10
+BEFORE, TOGETHER = 300, 10
 """Rounds that were played before the demo begins, so many a call."""
 PACE = 0.4
 """Seconds from one round to the next."""

@@ -36,10 +36,7 @@ class Metrics:
             for name, words in (
                 ("refused_losses", "Losses that were refused."),
                 ("fallback_losses", "Losses of decisions that were not recorded: their ask had fallen back."),
-                (
-                    "replaced_rounds",
-                    "Rounds in which the drawn arm was down, so that the next best one played.",
-                ),
+                ("replaced_rounds", "Rounds in which the drawn arm was down, so that the next best one played."),
             )
         }
         self.waiting = Gauge(
@@ -62,11 +59,13 @@ class Metrics:
 
     def text(self, games: Iterable[GameLine], now: float) -> bytes:
         """Return all metrics in Prometheus' format."""
-        own = self.registry
+        own, standing, seen = self.registry, CollectorRegistry(), list(games)
+        for game in seen:
+            for counter in self._happened.values():
+                counter.labels(game.name)  # from 0 on: an increase needs a beginning
         if FOLDER in os.environ:
             own = CollectorRegistry()
             MultiProcessCollector(own)  # type: ignore[no-untyped-call]
-        standing, seen = CollectorRegistry(), list(games)
         standing.register(_LiveGames(seen, now))
         counts = generate_latest(own).splitlines(keepends=True)
         shown = {_labelled(game.name) for game in seen}

@@ -184,6 +184,8 @@ def _inside(file: str) -> bool:
 
 def _announced(policy: Policy, n: int) -> float:
     """Return what is announced at the start of block n."""
+    if policy.announces == "rule":
+        return float(n // 50 % policy.n_arms)
     if policy.announces == "switching_cost":
         return (0.0, 2.5, 0.4, 7.0)[n % 4]
     return (1.0, 4.0, 0.25)[n % 3] if policy.announces == "loss_bound" else 0.0
@@ -345,7 +347,10 @@ def draws_from_them(policy: Policy) -> None:
                 again.stream = stream
             arm, _ = again.begin(_announced(policy, n))
             counts[arm] += 1
-            p = p if len(p) else again.probabilities()
+            if policy.draws_in_steps:  # the mean of what is given the steps before
+                p = (p if len(p) else np.zeros(policy.n_arms)) + again.probabilities() / N
+            else:
+                p = p if len(p) else again.probabilities()
         allowed = np.sqrt(2 * p * (1 - p) * CERTAINTY / N) + CERTAINTY / N
         worst = int(np.argmax(np.abs(counts / N - p) - allowed))
         if abs(counts[worst] / N - p[worst]) > allowed[worst]:
@@ -417,7 +422,7 @@ def observes_late(policy: Policy) -> None:
             at_once, later = (one[name] - np.median(one[name]) for one in found)
             if policy.remembers_order:  # then only which arms it changes
                 at_once, later = (np.abs(x) > LATE for x in (at_once, later))
-                at_once[int(block[0])] |= later[int(block[0])]
+                at_once[int(block[0])] = later[int(block[0])] = True
             if np.max(np.abs(1.0 * at_once - later)) > LATE * max(np.max(np.abs(at_once)), LATE):
                 arm, rule = int(block[0]), "what it needs of the draw must be in the block, not in the state"
                 blame(
@@ -460,6 +465,8 @@ def continues_from_a_save(policy: Policy) -> None:
 
 
 def _announcement(policy: Policy, n: int) -> dict[str, Any]:
+    if policy.announces == "rule":
+        return {"rule": int(_announced(policy, n))}
     return {} if policy.announces is None else {policy.announces: policy.unit * _announced(policy, n)}
 
 
@@ -503,7 +510,7 @@ def plays_the_same_everywhere(policy: Policy) -> None:
             rule = "plays other arms side by side with other games than alone"
             blame(policy, "choose", f"{rule}: use column g of every array, or side_by_side=False")
     online, player = list[int](), policy.player(SEED)
-    given: dict[Any, Any] = {"switching_cost": cost, "loss_bound": policy.unit}
+    given: dict[Any, Any] = {"switching_cost": cost, "loss_bound": policy.unit, "rule": 1}
     while len(online) < horizon:
         player.ask(**({} if policy.announces is None else {policy.announces: given[policy.announces]}))
         arm, t, rounds = int(player._game.block[0]), len(online), min(player.hold, horizon - len(online))

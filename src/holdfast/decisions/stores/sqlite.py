@@ -101,7 +101,8 @@ class SqliteStore(Store):
         self._log: int | None = None  # which log this connection writes
         self._queue: Queue | None = None
         self._what = ""  # what happened to the file, where it is stale
-        self._stamp: tuple[int, int] | None = None  # when the file was last written, by any process
+        self._found = 0, 0  # when the file was last written, by any process, and its size
+        self._stamp: tuple[int, int] | None = None  # the same when its content was last checked
         self._written: dict[int, int] = {}  # revisions in the file itself, without its log
         take_part_in_forks(STORE, self)
 
@@ -221,15 +222,15 @@ class SqliteStore(Store):
             return "was deleted or replaced, or its write-ahead log,"
         if self._file != (found.st_dev, found.st_ino):
             return "was deleted or replaced"
+        self._found = found.st_mtime_ns, found.st_size
         return "" if self._log == log else "has lost its write-ahead log: it was deleted or replaced"
 
     def _check_files(self) -> None:
         """Raise an error unless the file and its log are those in use, with no older content."""
         if what := self._lost():
             raise self._taken_away(what)
-        found = os.stat(self._path)
-        if (stamp := (found.st_mtime_ns, found.st_size)) != self._stamp:
-            self._check_content(stamp)
+        if self._found != self._stamp:
+            self._check_content(self._found)
 
     def _check_content(self, stamp: tuple[int, int]) -> None:
         """Check a file that was written: by SQLite, moving its log into it, or by someone copying another over it.
