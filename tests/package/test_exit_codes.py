@@ -168,7 +168,7 @@ def test_backup_and_restore(tmp_path, url, asked):
     assert command_here("store", "backup", url, str(copy)).stdout == f"The copy is {copy}\n"
     for _ in range(3):
         command_here("store", "ask", url, "jobs")
-    assert json.loads(command_here("store", "restore", str(copy), url, "--json").stdout) == {"url": url}
+    assert json.loads(command_here("store", "restore", str(copy), url, "--yes", "--json").stdout)["url"] == url
     assert json.loads(command_here("store", "show", url, "jobs", "--json").stdout)["rounds"] == 1
     code, message, _ = refused("store", "restore", str(tmp_path / "none"), url)
     assert code == 2
