@@ -91,7 +91,7 @@ def test_refusals() -> None:
     pytest.importorskip("numba_cuda")
     from holdfast.simulation.cuda import Cuda
 
-    with pytest.raises(hf.InvalidParameter, match="record must leave out .* on a GPU; got 'pulls'"):
+    with pytest.raises(hf.InvalidParameter, match=r"record must leave out .* on a GPU; got 'pulls'"):
         Cuda().run(
             [Task("exp3", hf.Exp3(2), hf.Bernoulli([0.2, 0.6]), 9, Costs.of(0), (9,), 0, 0, 1, ("pulls",))], print
         )
