@@ -74,7 +74,7 @@ def test_what_was_written_during_a_wait_is_seen(postgres):
         waiting.start()
         while waiting.is_alive() and not looking.execute("SELECT * FROM pg_locks WHERE NOT granted").fetchall():
             time.sleep(0.01)
-        other.execute("INSERT INTO holdfast_losses VALUES (1, %s, %s, 0.25, 1, 0)", (asked.block, round))
+        other.execute("INSERT INTO holdfast_losses VALUES (1, %s, %s, 0.25, 1, 0, '')", (asked.block, round))
         other.commit()
         waiting.join(timeout=60)
     assert [type(error) for error in found] == [hf.AlreadyTold]

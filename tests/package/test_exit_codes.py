@@ -168,9 +168,9 @@ def test_backup_and_restore(tmp_path, url, asked):
     assert command_here("store", "backup", url, str(copy)).stdout == f"The copy is {copy}\n"
     for _ in range(3):
         command_here("store", "ask", url, "jobs")
-    assert json.loads(command_here("store", "restore", str(copy), url, "--json").stdout) == {"url": url}
+    assert json.loads(command_here("store", "restore", str(copy), url, "--yes", "--json").stdout)["url"] == url
     assert json.loads(command_here("store", "show", url, "jobs", "--json").stdout)["rounds"] == 1
-    code, message, _ = refused("store", "restore", str(tmp_path / "none"), url)
+    code, message, _ = refused("store", "restore", str(tmp_path / "none"), url, "--yes")
     assert code == 2
     assert message.startswith("SOURCE must be a file")
     assert refused("store", "backup", f"sqlite:///{tmp_path}/none.db", str(copy))[0] == 2
