@@ -18,7 +18,7 @@ from holdfast.checks import one_of, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, MissingExtra, printable
 from holdfast.extras import pl
 from holdfast.files import reason, write_whole
-from holdfast.numerics.regret import EVERY_MEASURE, MEASURES, ON_REQUEST
+from holdfast.numerics.regret import EVERY_MEASURE, LISTS, MEASURES, ON_REQUEST
 from holdfast.numerics.statistics import (
     Comparison,
     checked_confidence,
@@ -36,7 +36,7 @@ from holdfast.text import number, table, with_error
 
 KEYS = {"policy": pl.String, "replication": pl.Int64, "round": pl.Int64}
 SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name in MEASURES}
-KINDS = {name: SCHEMA.get(name, pl.Float64) for name in EVERY_MEASURE}
+KINDS = {name: SCHEMA.get(name, pl.Float64) for name in EVERY_MEASURE} | dict.fromkeys(LISTS, pl.List(pl.Int64))
 MAY_BE_EXPECTED = {"switches": pl.Float64}
 """Columns that hold means where expected costs were computed instead of sampled."""
 
@@ -143,11 +143,16 @@ def _unmarked(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _to_csv(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
-    return csv_of(frame)
+    lists = pl.col(name for name in LISTS if name in frame.columns)
+    return csv_of(frame.with_columns(lists.cast(pl.List(pl.String)).list.join(" ")))
 
 
 def _from_csv(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
-    return _unmarked(pl.read_csv(io.BytesIO(data), infer_schema_length=None, schema_overrides=SCHEMA)), {}
+    kinds = SCHEMA | dict.fromkeys(LISTS, pl.String)
+    frame = pl.read_csv(io.BytesIO(data), infer_schema_length=None, schema_overrides=kinds)
+    there = [name for name in LISTS if name in frame.columns]
+    lists = [pl.col(name).fill_null("").str.extract_all(r"\d+").cast(KINDS[name]) for name in there]
+    return _unmarked(frame.with_columns(lists)), {}
 
 
 def _to_arrow(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
@@ -386,7 +391,10 @@ def rows(
             policies.rechunk(),
             pl.Series("replication", np.repeat(numbers, width)),
             pl.Series("round", np.tile(np.array(rounds, dtype=np.int64), len(numbers))),
-            *(pl.Series(name, column) for name, column in columns.items()),
+            *(
+                pl.Series(name, [cell.tolist() for cell in column] if name in LISTS else column, KINDS[name])
+                for name, column in columns.items()
+            ),
         ]
     )
 

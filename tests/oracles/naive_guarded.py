@@ -78,7 +78,7 @@ class Guarded:
         elif self.account is not None and self.account.rounds and max(self.account.excess) > self.limit:
             self.account = None
             self.taken += 1
-            self.back = max(self.back, math.ceil(max(self.highest, self.K)))
+            self.back = max(4 * self.back, math.ceil(max(self.highest, self.K)))
             while self.back <= self.t:
                 self.back *= 4
         if self.account is None:

@@ -1,5 +1,6 @@
 """A guarded rule against its naive twin; what it does to bad rules, and to late and missing losses."""
 
+import pickle
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -241,6 +242,96 @@ class BadRule(Policy):
         return np.eye(self.n_arms)[int(block.arm[0])]
 
 
+@pytest.mark.plain
+def test_epochs_grow_fourfold_though_the_announced_cost_rises():
+    game, ends = KernelGame(hf.TrackingSwitch(2, switching_cost="announced")), [0.0]
+    for _ in range(4):
+        game.choose(ends[-1] + 5.0)
+        assert not game.state.acting[0]
+        game.state.account[:] = 1e9
+        game.choose(ends[-1] + 5.0)
+        assert game.state.acting[0]
+        assert game.state.end[0] >= max(4.0 * ends[-1], ends[-1] + 5.0)
+        ends.append(float(game.state.end[0]))
+        game.state.t[0] = ends[-1]
+
+
+def close_to_the_limit(policy: hf.Guarded, rounds: int) -> KernelGame:
+    """A game in which the second of two arms is looked at if the next uniform is below ½."""
+    game = KernelGame(policy)
+    for _ in range(rounds):
+        game.choose(0.0, stream_of(0.9))
+        game.observe(0.5, 1)
+    game.state.s[0] = 1000.0
+    game.state.account[1] = limit(2, 0.0, 1000.0) - 1.0
+    return game
+
+
+@pytest.mark.plain
+def test_a_rule_that_waits_hears_of_a_look_as_of_no_rounds():
+    """Else BaSE would play beyond its batch."""
+    game = close_to_the_limit(hf.Guarded(hf.BaSE(2, horizon=9, batches=3, order="round-robin"), switching_cost=0.0), 1)
+    game.state.rule_share[0] = game.state.rule_turn[0] = 1.0
+    game.state.account[:] = limit(2, 0.0, 1000.0) - 1.0
+    assert game.choose(0.0, stream_of(0.25))[0] == 0
+    assert game.state.looks[0] == 1
+    game.observe(0.5, 1)
+    assert game.state.rule_turn[0] == -1.0
+    assert game.state.rule_played[0] == 1.0
+
+
+@pytest.mark.plain
+def test_a_look_that_cannot_be_made_is_the_rules_round():
+    player = hf.Guarded(n_arms=3, switching_cost=0.0).player(seed=1)
+    for arm, loss in ((0, 0.5), (1, 0.0), (2, 1.0)) * 20:
+        player.ask(rule=arm)
+        player.tell(loss)
+    looks = player.guard.looks
+    while player.guard.looks == looks:
+        player.tell(0.5) if player.hold else None
+        drawn = player.ask(rule=0)
+    assert drawn != 0
+    assert player.ask(available=[i for i in range(3) if i != drawn]) == 0
+    assert player.probability == pytest.approx(1.0, abs=0.1)
+
+
+@kernel
+def leave_the_arms(params, state, announced, streams, block):
+    block.arm[0], block.rounds[0], block.probability[0] = state.n[0] * params.every, 1.0, 1.0
+    state.n[0] = 1.0
+
+
+@dataclass(frozen=True)
+class BrokenRule(BadRule):
+    """Names an arm that there is not, in its second round."""
+
+    kernels: ClassVar[Kernels] = Kernels(leave_the_arms, learn_nothing, Turns, PlainBlock, params=Every)
+
+
+@pytest.mark.plain
+def test_a_broken_rule_is_refused_and_writes_nowhere():
+    game = close_to_the_limit(hf.Guarded(BrokenRule(2), switching_cost=0.0), 1)
+    before = game.state.chance.copy(), game.state.base.copy()
+    with pytest.raises(hf.HoldfastError, match="must choose an arm from 0 to 1"):
+        game.choose(0.0, stream_of(0.25))
+    assert np.array_equal((game.state.chance, game.state.base), before)
+
+
+@pytest.mark.plain
+def test_a_player_survives_a_trip_to_another_process():
+    for policy in (
+        hf.TrackingSwitch(3, switching_cost=0.3),
+        hf.Guarded(hf.BlockExp3(3, horizon=9, switching_cost=1.0)),
+    ):
+        player = policy.player(seed=1)
+        player.ask()
+        again = pickle.loads(pickle.dumps(player))
+        for one in (player, again):
+            one.tell(0.25)
+            one.ask()
+        assert again.save() == player.save()
+
+
 @needs_machine_code
 @pytest.mark.slow
 def test_theorem_I_is_not_exceeded_by_bad_rules():
@@ -287,6 +378,8 @@ def test_a_function_of_the_rounds_so_far():
         player.tell({"a": 0.5, "b": 0.2, "c": 0.9}[arms[-1]])
     assert arms[:3] == ["a", "b", "c"]
     assert arms.count("b") >= 55
+    with pytest.raises(hf.InvalidParameter, match="rule must be one of 'a', 'b', 'c'; got None"):
+        hf.Guarded(lambda rounds: None, arms=["a", "b", "c"], switching_cost=0.1).player().ask()
     with pytest.raises(hf.BadSavedState, match="rule"):
         hf.Player.load(player.save())
     again = hf.Player.load(player.save(), policy=policy)
@@ -334,6 +427,7 @@ def test_a_player_says_where_its_guard_stands():
         ({"n_arms": 2, "switching_cost": "announced"}, "switching_cost"),
         ({"rule": hf.AdaptiveHedgeSwitch(2, switching_cost=1.0)}, "rule"),
         ({"rule": hf.TsallisInf(2, loss_bound="announced"), "switching_cost": 1.0}, "rule"),
+        ({"rule": hf.Guarded(n_arms=2, switching_cost=1.0)}, "rule"),
         ({"switching_cost": 1.0}, "n_arms"),
     ],
 )
@@ -384,6 +478,13 @@ def test_in_a_store_the_rule_comes_with_each_ask():
     assert router.guard.acting
     assert router.guard.why.startswith("The guard plays since round")
     assert {decision.arm for decision in (router.ask(rule="a") for _ in range(5))} == {"b"}
+
+
+@pytest.mark.plain
+def test_a_store_keeps_no_function():
+    policy = hf.Guarded(lambda rounds: "a", arms=["a", "b"], switching_cost=0.0)
+    with pytest.raises(hf.InvalidParameter, match="policy must not follow a function"):
+        hf.open("memory:", "g", policy)
 
 
 @pytest.mark.plain

@@ -717,6 +717,9 @@ def open(
     """
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
+    if policy is not None and policy.rule_of is not None:
+        must = "must not follow a function here: leave the rule out, and tell its choice with each ask(rule=...)"
+        raise InvalidParameter("policy", must, policy.label)
     checked_name("name", name)
     one_of("settings", settings, WHOSE)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)

@@ -220,7 +220,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "seed": check_seed,
     "switching_cost": _cost,
     "checkpoints": lambda value: value,  # once the horizon is known
-    "record": checked_record,
+    "record": lambda record: checked_record(record, ("dynamic",)),
     "environment": _table,
     "policies": _entries,
 }

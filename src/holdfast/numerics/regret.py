@@ -34,14 +34,24 @@ expected loss of the arms played, for a table of losses what they really lost; `
 switches: the bill.
 """
 
-ON_REQUEST = {"dynamic": "dynamic regret"}
+ON_REQUEST = {
+    "dynamic": "dynamic regret",
+    "realised": "realised regret",
+    "pulls": "pulls of each arm",
+    "switch_times": "rounds of the switches",
+}
 """Measures recorded where `simulate` is asked for them (`record`), by their column, with their names in words.
 
 `dynamic` is `total_cost` less what the cheapest plan of the means costs up to t. A plan names an arm for each round,
-knows the means of all rounds, and pays for its switches as a policy does.
+knows the means of all rounds, and pays for its switches as a policy does. `realised` is the losses drawn less those of
+the arm with the least of them up to t. `pulls` is a list of how often each arm was played up to t, `switch_times` one
+of the rounds, from 1, of the switches since the checkpoint before.
 """
 
-EVERY_MEASURE = MEASURES | ON_REQUEST
+LISTS = ("pulls", "switch_times")
+"""Those that are lists; they have no mean."""
+
+EVERY_MEASURE = MEASURES | {name: words for name, words in ON_REQUEST.items() if name not in LISTS}
 
 
 @kernel

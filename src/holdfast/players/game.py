@@ -165,6 +165,14 @@ class Game:
         number = whole_number("replication", replication, least=0, most=LAST_REPLICATION)
         self.stream = started(policy_key(check_seed(seed), policy.label), number)
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.policy, self.numbers, self.vectors, self.block, self.begun, self.stream
+
+    def __setstate__(self, saved: tuple[Any, ...]) -> None:
+        self.__init__(saved[0], 0)  # type: ignore[misc]  # kernels and parameters come from the policy
+        _, self.numbers, self.vectors, self.block, self.begun, self.stream = saved
+        self._row = self.block.reshape(1, -1)
+
     @property
     def state_layout(self) -> Layout:
         """Layout of the state's numbers."""

@@ -185,6 +185,7 @@ class Player:
         else:
             if rule is None and self.policy.rule_of is not None:
                 given["rule"] = self.policy.rule_of(tuple(self._history))
+                number_of(self.policy, given["rule"], "rule")  # None is no arm either
             announced, self._bounds = announced_value(self.policy, given)
             _, self._left = self._game.begin(announced)
         self._out = out

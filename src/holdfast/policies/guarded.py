@@ -161,7 +161,7 @@ def judge(state: Any) -> None:
         state.acting[0], state.since[0] = 1.0, state.t[0]
         state.against[0], state.excess[0] = float(worst), state.account[worst, 0]
         state.taken[0] += 1.0
-        end = max(state.end[0], math.ceil(max(state.highest[0], float(K))))
+        end = max(EPOCH * state.end[0], math.ceil(max(state.highest[0], float(K))))
         while end <= state.t[0]:
             end *= EPOCH
         state.end[0] = end
@@ -217,8 +217,8 @@ def learn(state: Any, block: Any, y: float, rounds: float) -> None:
 
 
 @cache
-def guarded_kernels(rule: Kernels) -> Kernels:
-    """Return the kernels of a guarded rule."""
+def guarded_kernels(rule: Kernels, waits: bool = False) -> Kernels:
+    """Return the kernels of a guarded rule; one that `waits` for losses hears of every block, if of no rounds."""
     safe = adaptive.KERNELS
     state = joined(GuardState, held=idle(rule.block), rule=idle(rule.state), safe=idle(safe.state))
     block = joined(GuardBlock, rule=idle(rule.block), safe=idle(safe.block))
@@ -258,6 +258,9 @@ def guarded_kernels(rule: Kernels) -> Kernels:
             own = rule_block(block)
             if state.left[0] == 0.0:
                 lead(rule_params(params), rule_state(state), announced, streams, own)
+                if not (0.0 <= own.arm[0] < state.account.shape[0] and own.rounds[0] >= 1.0):
+                    block.arm[0], block.rounds[0], block.probability[0] = own.arm[0], own.rounds[0], 0.0
+                    return  # the game refuses it
                 if own.rounds[0] > 1.0:
                     hold(state, block)
                 state.left[0], state.heard[0], state.total[0] = own.rounds[0], 0.0, 0.0
@@ -300,11 +303,14 @@ def guarded_kernels(rule: Kernels) -> Kernels:
             own.arm[0] = block.arm[0]  # arms may have been renumbered since
             if block.look[0] == 0.0:
                 rule_hears(rule_params(params), rule_state(state), own, totals, rounds)
+            elif waits:
+                totals[0] = 0.0
+                rule_hears(rule_params(params), rule_state(state), own, totals, 0.0)
         elif block.number[0] == state.number[0]:
             if block.look[0] == 0.0:
                 state.heard[0] += rounds
                 state.total[0] += totals[0]
-            if block.ends[0] > 0.0 and state.heard[0] > 0.0:
+            if block.ends[0] > 0.0 and (waits or state.heard[0] > 0.0):
                 rounds, totals[0] = state.heard[0], state.total[0]
                 rule_hears(rule_params(params), rule_state(state), own, totals, rounds)
 
@@ -402,7 +408,8 @@ class Guarding(Policy):
 
     @property
     def kernels(self) -> Kernels:
-        return guarded_kernels(OWN_RULE if self.followed is None else self.followed.kernels)
+        rule = self.followed
+        return guarded_kernels(OWN_RULE) if rule is None else guarded_kernels(rule.kernels, rule.waits_for_losses)
 
     def parameters(self) -> Any:
         return self._with_guard(() if self.followed is None else self.followed.parameters())
@@ -419,6 +426,9 @@ class Guarding(Policy):
     def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
         if block.acting[0] > 0.0:
             return self.safe.next_best(*_parts(self.safe, "safe", params, state, block), out)
+        led = int(state.led[0]) - 1
+        if 0 <= led < len(out) and not out[led]:
+            return led  # a look that cannot be made
         if self.followed is not None:
             return self.followed.next_best(*_parts(self.followed, "rule", params, state, block), out)
         return int(np.where(out, np.inf, state.baseline).argmin())
@@ -530,6 +540,8 @@ class Guarded(Guarding):
         rule = self.rule
         if isinstance(rule, Guarding) and rule.followed is not None:
             rule = rule.followed
+        elif isinstance(rule, Guarding):
+            raise InvalidParameter("rule", "must not be guarded already", rule.label)
         if isinstance(rule, Policy):
             own_units = rule.announces != "loss_bound" and rule.bounds == rule.units
             if rule.full_information or rule.kernels.state_layout.size_names or not own_units:

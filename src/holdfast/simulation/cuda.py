@@ -31,7 +31,7 @@ from holdfast.simulation.game import (
     world_numbers,
     world_rows,
 )
-from holdfast.simulation.tasks import Played, Task, check_played, empty_record
+from holdfast.simulation.tasks import TRACED, Played, Task, check_played, empty_record
 
 if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports a name that NumPy 2.5 has dropped
     setattr(np, "row_stack", np.vstack)  # noqa: B010
@@ -146,6 +146,9 @@ class Cuda(Backend):
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
         """Play `tasks` in launches of a million replications at most."""
+        tasks = list(tasks)
+        if traced := [name for task in tasks for name in task.record if name in TRACED]:
+            raise InvalidParameter("record", "must leave out what needs the arm of every round on a GPU", traced[0])
         require_device()
         for task in tasks:
             row_bytes = sum(column.nbytes for column in empty_record(task, 1)) + 8

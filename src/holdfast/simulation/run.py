@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -167,8 +167,12 @@ def simulate(
         distribution. It makes realised losses comparable one by one; means of regret are hardly surer
         (``docs/for_a_paper.md``).
     record
-        Measures beside those of every result, which take time: ``("dynamic",)`` is dynamic regret, the cost above that
-        of the cheapest plan, which knows the means of all rounds and pays λ for each switch. For a constant λ.
+        Measures beside those of every result, which take time. ``"dynamic"`` is dynamic regret, the cost above that of
+        the cheapest plan, which knows the means of all rounds and pays λ for each switch, a constant. ``"realised"`` is
+        realised regret, the losses drawn less those of the arm with the least of them; it needs ``paired=True``.
+        ``"pulls"`` and ``"switch_times"`` are lists: how often each arm was played, and the rounds of the switches
+        since the checkpoint before. All but the first keep the arms of up to 32 games in each thread, four bytes a
+        round.
     backend, workers, scheduler
         ``"threads"``, ``"dask"``, ``"cuda"``, a `Backend` or any `concurrent.futures.Executor`; the number of workers;
         the address of a Dask scheduler.
@@ -208,6 +212,9 @@ def simulate(
     if "dynamic" in asked and costs.constant is None:
         rule = "must be one number to record the dynamic regret"
         raise InvalidParameter("switching_cost", rule, costs.described())
+    if "realised" in asked and not paired:
+        rule = "must be True to record the realised regret: other games draw the losses of the arms in play alone"
+        raise InvalidParameter("paired", rule, paired)
     means = Means.of(environment, marks)  # and so are wrong means
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     tasks = [
@@ -263,13 +270,13 @@ def checked_horizon(horizon: object, environment: Environment) -> int:
     return rounds
 
 
-def checked_record(record: object) -> tuple[str, ...]:
+def checked_record(record: object, known: Iterable[str] = ON_REQUEST) -> tuple[str, ...]:
     """Return the measures to be recorded beside those of every result, in the order of the table."""
     if isinstance(record, str) or not isinstance(record, Sequence):
-        raise InvalidParameter("record", f"must be a list of some of {', '.join(map(repr, ON_REQUEST))}", record)
+        raise InvalidParameter("record", f"must be a list of some of {', '.join(map(repr, known))}", record)
     for i, name in enumerate(record):
-        one_of(f"record[{i}]", name, ON_REQUEST)
-    return tuple(name for name in ON_REQUEST if name in record)
+        one_of(f"record[{i}]", name, tuple(known))
+    return tuple(name for name in known if name in record)
 
 
 def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
@@ -394,6 +401,7 @@ def _assembled(
             "total_loss": loss,
             "total_cost": loss + paid,
             "dynamic": loss + paid - (piece.plans if plans is None else plans) if "dynamic" in record else None,
+            **{name: found * environment.unit if name == "realised" else found for name, found in piece.traces.items()},
         }
 
     pieces = [(piece.task.label, piece.task.first, len(piece.switches)) for piece in ordered]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +33,13 @@ from holdfast.simulation.game import (
     vector_rows,
     world_rows,
 )
+from holdfast.simulation.traces import pulls, realised, switch_times
 
 WORTH_ALL_LANES = 10
 """Games from which lanes, some of them idle, beat one game after the other."""
+
+TRACED = {"realised", "pulls", "switch_times"}
+"""Measures that need the arm of every round."""
 
 MOST_ARMS_SIDE_BY_SIDE = 2**15
 """Most arms of games side by side: their state takes 16 MiB in each thread."""
@@ -83,6 +88,10 @@ class Task:
         alone = rest if rest < WORTH_ALL_LANES else 0
         return [(count, width) for count, width in ((self.count - alone, self.width), (alone, 1)) if count]
 
+    def few_at_once(self) -> list[tuple[int, int]]:
+        """Return the parts cut to their lanes, so that the arms of few games are in memory at once."""
+        return [(min(width, count - begin), width) for count, width in self.lanes() for begin in range(0, count, width)]
+
     def rules(self, costs: Array) -> Rules:
         """Return the inputs common to all replications. The losses' streams are the same for every policy too."""
         tables = self.environment.tables
@@ -118,24 +127,42 @@ class Played:
     plans: Array
     """Sums of all means, and costs of best plans, where the environment draws its path in each game."""
     blocks: int
+    traces: Mapping[str, Any] = field(default_factory=dict)
+    """Measures of `TRACED` that were asked for."""
 
 
 def run_task(task: Task, stop: NDArray[np.uint8] | None = None, *, with_arms: bool = False) -> Played | None:
     """Play a task on this thread; None when `stop` was set before its end."""
-    record = empty_record(task, task.count, task.horizon if with_arms else 0)
+    record, traced = empty_record(task, task.count, task.horizon if with_arms else 0), TRACED & set(task.record)
+    traces: list[dict[str, Any]] = []
     signal = np.zeros(1, dtype=np.uint8) if stop is None else stop
     costs = task.costs.table()
     done = blocks = 0
-    for count, width in task.lanes():
+    for count, width in task.lanes() if not traced else task.few_at_once():
         own = Record(*(column[done : done + count] for column in record))
+        if traced and not with_arms:
+            own = own._replace(arms=np.zeros((count, task.horizon), dtype=np.int32))
         while (played := _play(task, width, task.first + done, costs, signal, own)) == COSTS_EXHAUSTED:
             costs = task.costs.longer(costs)
         if played == STOPPED:
             return None
         check_played(task, played)
+        if traced:
+            traces.append(_traced(task, traced, own.arms, task.first + done))
         done += count
         blocks += played
-    return Played(task, *record, blocks)
+    return Played(task, *record, blocks, {name: np.concatenate([part[name] for part in traces]) for name in traced})
+
+
+def _traced(task: Task, names: set[str], arms: Any, first: int) -> dict[str, Any]:
+    """Return the measures asked for of the games from `first` on, which played these arms."""
+    K, marks = task.policy.n_arms, task.checkpoints
+    made = {
+        "pulls": lambda: pulls(arms, marks, K),
+        "switch_times": lambda: switch_times(arms, marks),
+        "realised": lambda: realised(arms, task.rules(task.costs.table()), task.parts().total, K, first),
+    }
+    return {name: made[name]() for name in names}
 
 
 def check_played(task: Task, played: int) -> None:
@@ -155,7 +182,8 @@ def warm_up(tasks: Iterable[Task]) -> None:
     """Compile, or load from disk, what `tasks` need, before threads request it all at once."""
     needed = {(task.parts(), width): task for task in tasks for _, width in task.lanes()}
     for (_, width), task in needed.items():
-        _play(task, width, 0, task.costs.table(), np.zeros(1, dtype=np.uint8), empty_record(task, 0))
+        traced = int(not TRACED.isdisjoint(task.record))
+        _play(task, width, 0, task.costs.table(), np.zeros(1, dtype=np.uint8), empty_record(task, 0, traced))
 
 
 def empty_record(task: Task, count: int, rounds: int = 0) -> Record:
