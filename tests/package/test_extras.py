@@ -92,7 +92,9 @@ def test_a_partner_has_its_own_extra_and_comes_with_no_other() -> None:
 def test_an_adapter_without_its_partner_says_what_to_install(partner: str) -> None:
     """As where none is installed."""
     hidden = f"import sys; sys.modules[{partner!r}] = None\n"
-    code = f"import holdfast as hf\ntry: import holdfast.adapters.{partner}\nexcept hf.MissingExtra as error: print(error)"
+    code = (
+        f"import holdfast as hf\ntry: import holdfast.adapters.{partner}\nexcept hf.MissingExtra as error: print(error)"
+    )
     done = without_extras(hidden + code)
     assert done.stdout.startswith("this adapter needs ")
     assert done.stdout.endswith(f": pip install 'holdfast[{partner}]'\n"), done.stderr
