@@ -54,5 +54,6 @@ def wheel(session: nox.Session, dependencies: str) -> None:
         wanted = f"holdfast{extra} @ {file.as_uri()}"
         session.install("--resolution", RESOLUTION[dependencies], wanted, *needed)
         session.run("python", "scripts/readme_commands.py", *options)
-        extras = (extra for name, extra in project["optional-dependencies"].items() if name != "cuda")
-        needed += [one for extra in extras for one in extra if not one.startswith("holdfast[")]
+        optional = project["optional-dependencies"]
+        parts = ["simulate", *optional["all"][0].partition("[")[2].rstrip("]").split(",")]
+        needed += [one for part in parts for one in optional[part] if not one.startswith("holdfast[")]

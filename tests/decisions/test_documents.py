@@ -50,7 +50,7 @@ def test_the_pieces_of_the_guide_run_one_after_the_other(folder):
     (folder / "guide.py").write_text(program, encoding="utf-8")
     compared, totals = run(folder, sys.executable, "guide.py").splitlines()
     assert compared.startswith("too early to say")
-    assert int(totals.split()[0]) == 105
+    assert int(totals.split()[0]) == 106
     assert (folder / "log.parquet").exists()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.extras import EXTRAS, installed, need
 
+PARTNERS = ("coba", "gymnasium", "litellm", "openfeature", "river")
 HIDDEN = "import sys; sys.modules.update(dict.fromkeys(['polars', 'matplotlib', 'pandas', 'pyarrow']))\n"
 
 
@@ -74,7 +75,29 @@ def test_extras_are_those_of_the_package() -> None:
         assert any(needed.startswith(module) for needed in extras[extra])
         assert not any(needed.startswith(module) for needed in project["dependencies"])
     everything = extras["all"][0].partition("[")[2].rstrip("]").split(",")
-    assert {*everything, "all", "cuda", "simulate"} == extras.keys()
+    assert {*everything, *PARTNERS, "all", "cuda", "simulate"} == extras.keys()
+
+
+def test_a_partner_has_its_own_extra_and_comes_with_no_other() -> None:
+    file = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(file.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for partner in PARTNERS:
+        assert all(needed.startswith(partner) and ">=" in needed for needed in extras[partner])
+        others = [needed for name, extra in extras.items() if name != partner for needed in extra]
+        assert not [needed for needed in others if partner in needed]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partner", PARTNERS)
+def test_an_adapter_without_its_partner_says_what_to_install(partner: str) -> None:
+    """As where none is installed."""
+    hidden = f"import sys; sys.modules[{partner!r}] = None\n"
+    code = (
+        f"import holdfast as hf\ntry: import holdfast.adapters.{partner}\nexcept hf.MissingExtra as error: print(error)"
+    )
+    done = without_extras(hidden + code)
+    assert done.stdout.startswith("this adapter needs ")
+    assert done.stdout.endswith(f": pip install 'holdfast[{partner}]'\n"), done.stderr
 
 
 def test_a_module_that_lacks_something_of_its_own_is_not_called_missing(tmp_path: Path, monkeypatch) -> None:

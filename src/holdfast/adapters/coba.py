@@ -17,7 +17,7 @@ from holdfast.policies.policy import Policy
 try:
     from coba.primitives import Learner
 except ModuleNotFoundError as error:
-    raise MissingExtra(f"this adapter needs {error.name}: pip install coba") from None
+    raise MissingExtra(f"this adapter needs {error.name}: pip install 'holdfast[coba]'") from None
 
 
 class HoldfastLearner(Learner):

@@ -17,7 +17,7 @@ from holdfast.numerics.random import Stream
 try:
     import gymnasium
 except ModuleNotFoundError as error:
-    raise MissingExtra(f"this adapter needs {error.name}: pip install gymnasium") from None
+    raise MissingExtra(f"this adapter needs {error.name}: pip install 'holdfast[gymnasium]'") from None
 
 
 class HoldfastEnv(gymnasium.Env):

@@ -32,7 +32,7 @@ from holdfast.policies.policy import Policy
 try:
     from litellm.integrations.custom_logger import CustomLogger
 except ModuleNotFoundError as error:
-    raise MissingExtra(f"this adapter needs {error.name}: pip install litellm") from None
+    raise MissingExtra(f"this adapter needs {error.name}: pip install 'holdfast[litellm]'") from None
 
 LOG = logging.getLogger(__name__)
 

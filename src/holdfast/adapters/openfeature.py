@@ -20,7 +20,7 @@ try:
     from openfeature.contrib.provider.ofrep import OFREPProvider
     from openfeature.hook import Hook
 except ModuleNotFoundError as error:
-    raise MissingExtra(f"this adapter needs {error.name}: pip install openfeature-provider-ofrep") from None
+    raise MissingExtra(f"this adapter needs {error.name}: pip install 'holdfast[openfeature]'") from None
 
 LOG = logging.getLogger(__name__)
 

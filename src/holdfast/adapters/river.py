@@ -16,7 +16,7 @@ from holdfast.policies.policy import Policy
 try:
     from river.bandit.base import Policy as RiverPolicy
 except ModuleNotFoundError as error:
-    raise MissingExtra(f"this adapter needs {error.name}: pip install river") from None
+    raise MissingExtra(f"this adapter needs {error.name}: pip install 'holdfast[river]'") from None
 
 
 class HoldfastPolicy(RiverPolicy):
