@@ -495,3 +495,12 @@ def test_one_of_each_class_of_ones_own_is_checked_before_a_run(monkeypatch):
     monkeypatch.setattr(contract, "check", seen.append)
     contract.check_own(Right(3), Right(4), hf.Exp3(2), World())
     assert [type(thing) for thing in seen] == [Right, World]
+
+
+def test_a_module_without_its_class_is_told_what_is_missing():
+    with pytest.raises(
+        hf.InvalidParameter, match='check must be "module:Class", or the id of a policy or an environment'
+    ):
+        hf.check("follow")
+    with pytest.raises(hf.InvalidParameter, match="did you mean 'adaptive'"):
+        hf.check("adaptiv")

@@ -776,7 +776,9 @@ def open(
         if settings == "code":
             router.apply(as_given(other, policy, given))
         else:
-            logging.getLogger(f"{__name__}.open").warning("the settings in the store count: %s", other)
+            logging.getLogger(f"{__name__}.open").warning(
+                'the settings in the store count, unless settings="code" is given: %s', other
+            )
     return router
 
 

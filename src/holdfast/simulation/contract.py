@@ -25,14 +25,14 @@ from holdfast.checks import address_of, class_at, made
 from holdfast.environments import Environment, LossTable
 from holdfast.environments.changing import ChangingEnvironment
 from holdfast.environments.registry import ENVIRONMENTS, make_environment
-from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import Stream
 from holdfast.players.game import Game
 from holdfast.players.player import Player
 from holdfast.policies.exp3 import Exp3
 from holdfast.policies.policy import NOT_KNOWN, Policy
-from holdfast.policies.registry import entry_of, find_policy, make_policy
+from holdfast.policies.registry import POLICIES, entry_of, find_policy, make_policy
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.described import import_from
 from holdfast.simulation.run import Means
@@ -113,6 +113,11 @@ def _made(thing: Any) -> Any:
         named, values = entry.pop("policy"), {key: value for key, value in entry.items() if key != "name"}
         if named in ENVIRONMENTS:
             return make_environment({"environment": named, **_needed(ENVIRONMENTS[named], values), **values})
+        if ":" not in named and named not in POLICIES:
+            close = nearest(named, [*POLICIES, *ENVIRONMENTS])
+            raise InvalidParameter(
+                "check", f'must be "module:Class", or the id of a policy or an environment{close}', named
+            )
         kind = class_at("check", named, object) if ":" in named else find_policy(named)[0]
         if issubclass(kind, Environment):
             return kind.from_settings({**_needed(kind, values), **values})
