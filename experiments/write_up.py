@@ -39,7 +39,7 @@ POLICIES = {
     "adaptive": "adaptive",
     "tsallis-switch": "Tsallis-Switch",
     "paused-tsallis": "pause and resume",
-    "amir": "two phases, $T$ known",
+    "amir": "two phases, $T$ known (our reconstruction)",
 }
 GAMES = {
     "two-arms-far": "$K=2$, means $.5, 1$",

@@ -124,8 +124,9 @@ def test_hints_lead_somewhere(url, asked):
     code, message, _ = refused("store", "ask", url, "other", "--policy", "base-minimax", "--arms", "a,b")
     assert message.startswith("--policy needs horizon too, such as base-minimax:horizon=10000")
     assert command_here("store", "ask", url, "o", "--policy", "base-minimax:horizon=90", "--arms", "a,b").stdout
-    told = command_here("reproduce", "--with", "ucb1")
-    assert told.stderr == "holdfast: --with must be one of 'adaptive'; got 'ucb1'\n"
+    told = command_here("reproduce", "--with", "uvb1")
+    assert told.stderr.startswith("holdfast: policy must be one of 'adaptive'")
+    assert told.stderr.endswith("got 'uvb1'; did you mean 'ucb1'?\n")
     code, message, _ = refused("store", "ask", url, "o", "--policy", "exp3", "--arms", "a,b", "--patience", "soon")
     assert message.startswith("--patience must be rounds, such as 50, a time, such as 30s")
 

@@ -308,7 +308,7 @@ def steer(
     config: Annotated[Path, typer.Argument(help="A TOML file; docs/proxies.md has one for each proxy.")],
     rounds: Annotated[int | None, typer.Option(help="Stop after so many intervals; go on by default.")] = None,
 ) -> None:
-    """Move HAProxy or Envoy to the arm that a game holds, and tell the game what it costs: a round is an interval.
+    """Move HAProxy or Envoy to the arm that a game holds. The game is told what it costs; a round is an interval.
 
     When it ends, or the store is away, the proxy stays as it is.
     """

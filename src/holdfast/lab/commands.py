@@ -39,7 +39,7 @@ def check(
         ),
     ],
 ) -> None:
-    """Try the contract of policies and environments on your own class: what is wrong with it, and where."""
+    """Try a policy or environment of your own. What is wrong, and where, is one line."""
     from holdfast.simulation.contract import check as run
 
     print(run(thing))

@@ -1,4 +1,4 @@
-"""Amir et al.: Tsallis-INF until its switches have cost too much, then on blocks."""
+"""Amir et al., our reconstruction: Tsallis-INF until its switches have cost too much, then on blocks."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class AmirTsallis(WithHorizon, TsallisInTwoPhases):
     better by Δ throughout. The first phase redraws in each round with η_t = 2/√t; the second holds each arm for
     B = ⌈λ^{2/3}(T/K)^{1/3}⌉ rounds, starts with nothing learnt, and has η_n = 2/(B√n). At λ = 0 it is Tsallis-INF.
 
-    A reconstruction: abstract and idea are the paper's, its constants and whether it forgets were not at hand.
+    Our reconstruction: abstract and idea are the paper's, its constants and whether it forgets were not at hand.
 
     Parameters
     ----------
@@ -143,7 +143,8 @@ class AmirTsallis(WithHorizon, TsallisInTwoPhases):
 class AnytimeAmirTsallis(TsallisInTwoPhases):
     """`AmirTsallis` without a horizon, by doubling: it assumes T = 1024, then 2048, …, and restarts each time.
 
-    The bounds hold up to a constant factor, that of the independent regime up to another logarithm. Doubling is ours.
+    The bounds hold up to a constant factor, that of the independent regime up to another logarithm. Doubling is ours,
+    and like `AmirTsallis` it is our reconstruction.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def replay(
         ),
     ] = None,
 ) -> None:
-    """Replay recorded losses: what would it have cost, and what should I do?"""
+    """Replay recorded losses, and say what to do."""
     from holdfast.data.csv import CsvFormat
     from holdfast.replays.logged import evaluate_log
     from holdfast.replays.run import replay as run
