@@ -1,5 +1,6 @@
 """A guarded rule against its naive twin; what it does to bad rules, and to late and missing losses."""
 
+import json
 import pickle
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, cast
@@ -16,6 +17,7 @@ from holdfast.bounds import safety
 from holdfast.kernels import COMPILED, Kernels, Scalar, kernel
 from holdfast.numerics.random import uniform
 from holdfast.players.game import Game
+from holdfast.players.saves import check_sum
 from holdfast.policies.guarded import Guarding
 from holdfast.policies.policy import PlainBlock, Policy
 
@@ -478,6 +480,33 @@ def test_in_a_store_the_rule_comes_with_each_ask():
     assert router.guard.acting
     assert router.guard.why.startswith("The guard plays since round")
     assert {decision.arm for decision in (router.ask(rule="a") for _ in range(5))} == {"b"}
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("arm", [-1, 0.5, 2, 10**6])
+def test_a_saved_game_cannot_name_an_arm_that_there_is_not(arm):
+    player = hf.Guarded(hf.TsallisSwitch(2, switching_cost=4.0)).player(seed=1)
+    player.ask()
+    document = json.loads(player.save())
+    content = document["player"]
+    content["state"]["held_arm"] = arm
+    document["check"] = check_sum(content)
+    with pytest.raises(hf.BadSavedState, match="held_arm"):
+        hf.Player.load(json.dumps(document))
+
+
+@pytest.mark.plain
+def test_arms_retire_inside_a_block_of_the_rule():
+    policy = hf.Guarded(hf.AdaptiveTsallisSwitch(arms=["a", "b", "c"], switching_cost=9.0))
+    router = hf.open("memory:", "g", policy, seed=1)
+    open_ones = [router.ask() for _ in range(30)]
+    router.change(retire_arms=[open_ones[-1].arm], reason="gone")
+    for decision in open_ones:
+        router.tell(decision.id, 0.5)
+    for _ in range(30):
+        decision = router.ask()
+        assert decision.arm != open_ones[-1].arm
+        router.tell(decision.id, 0.4)
 
 
 @pytest.mark.plain

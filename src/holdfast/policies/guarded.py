@@ -220,7 +220,9 @@ def learn(state: Any, block: Any, y: float, rounds: float) -> None:
 def guarded_kernels(rule: Kernels, waits: bool = False) -> Kernels:
     """Return the kernels of a guarded rule; one that `waits` for losses hears of every block, if of no rounds."""
     safe = adaptive.KERNELS
-    state = joined(GuardState, held=idle(rule.block), rule=idle(rule.state), safe=idle(safe.state))
+    held = idle(rule.block)
+    held.__annotations__["arm"] = Annotated[Scalar, ArmIndex]
+    state = joined(GuardState, held=held, rule=idle(rule.state), safe=idle(safe.state))
     block = joined(GuardBlock, rule=idle(rule.block), safe=idle(safe.block))
     params = joined(GuardParams, **({} if rule.params is None else {"rule": rule.params}), safe=safe.params)
     rule_params, rule_state, rule_block = (
@@ -310,6 +312,7 @@ def guarded_kernels(rule: Kernels, waits: bool = False) -> Kernels:
             if block.look[0] == 0.0:
                 state.heard[0] += rounds
                 state.total[0] += totals[0]
+            own.arm[0] = state.held_arm[0]
             if block.ends[0] > 0.0 and (waits or state.heard[0] > 0.0):
                 rounds, totals[0] = state.heard[0], state.total[0]
                 rule_hears(rule_params(params), rule_state(state), own, totals, rounds)
@@ -450,7 +453,7 @@ class Guarding(Policy):
         own = rearranged(self.state_layout, own, kept, dict.fromkeys(own, 0.0) | {"baseline": 0.5, "seen": 1.0})
         for name in ("last", "led"):
             own[name] = float(kept.index(own[name] - 1) + 1) if own[name] - 1 in kept else 0.0
-        fresh = {"account": [0.0] * len(kept), "s": 0.0, "order": 0.0, "left": 0.0, "against": 0.0}
+        fresh = {"account": [0.0] * len(kept), "s": 0.0, "order": 0.0, "left": 0.0, "held_arm": 0.0, "against": 0.0}
         return own | fresh | {"accounts": own["accounts"] + 1, "number": own["number"] + 1} | after
 
     def guard_of(self, state: Any) -> Guard:
