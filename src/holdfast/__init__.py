@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast as _ast
 import importlib as _importlib
 import pkgutil as _pkgutil
+import sys as _sys
 
 __version__ = "0.5.0"
 
@@ -30,7 +31,7 @@ __all__ = sorted(_MODULES.keys() - {"open"})  # a star import must not hide the 
 def __getattr__(name: str) -> object:
     """Load a public name at its first use: importing the package costs nothing that is not used."""
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
     module = _importlib.import_module(_MODULES[name])
     if module.__name__ != __name__ and hasattr(module, name):
         value: object = getattr(module, name)

@@ -61,7 +61,7 @@ def test_players_and_one_player_are_shown(url):
         "name": "new", "policy": "exp3", "rounds": 0, "switches": 0, "out": 0, "missing": 0, "cost": 0.0,
     }  # fmt: skip
     shown = run("show", url, "chat")
-    for words in (f"cost {totals.cost:,.6g}", "holding ", "mean loss", "●", "oldest on the left", "1 losses open"):
+    for words in (f"cost {totals.cost:,.6g}", "holding ", "mean loss", "●", "oldest on the left", "1 open loss, "):
         assert words in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert json.loads(run("show", url, "chat", "--json"))["rounds"] == 41

@@ -76,6 +76,14 @@ def test_without_a_scale_only_losses_and_rewards_are_known(place):
     decision = router.ask()
     with pytest.raises(hf.InvalidParameter, match="latency needs a scale: open the game with scale="):
         router.tell(decision.id, latency=1.3)
+    with pytest.raises(hf.InvalidParameter, match=r"los needs a scale.*did you mean 'loss'"):
+        router.tell(router.ask().id, los=0.3)
+    with pytest.raises(hf.InvalidParameter, match="loss must be a finite number, unless reward, failed"):
+        router.tell(router.ask().id, failed=False)
+    with pytest.raises(hf.InvalidParameter, match=r"as ask.. gave it: its `.id`"):
+        router.tell(router.ask(), loss=0.3)
+    with pytest.raises(TypeError, match="unexpected option 'availabel'; did you mean 'available'"):
+        router.ask(availabel=["a"])
     with pytest.raises(hf.InvalidParameter, match="error needs a scale"):
         router.tell(decision.id, error=True)
     router.tell(decision.id, reward=45.0)

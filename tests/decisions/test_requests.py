@@ -85,7 +85,7 @@ ADDED = {
         '    colour: str | None = option("A colour.", checked_name)\n',
     ),
     "decisions/rules/ask.py": (
-        "    setup, head = view.setup, view.head\n    clock =",
+        "    clock = view.time()\n    setup, head =",
         '    if request.colour:\n        return InvalidParameter("colour", "has come through", request.colour)\n',
     ),
 }

@@ -151,7 +151,7 @@ def test_changes_of_arms_that_cannot_be(place):
         ({"add_arms": ["d", "d"]}, "add_arms must be a list of different names"),
         ({"add_arms": "d"}, "add_arms must be a list of different names"),
         ({"add_arms": [3]}, "add_arms must be a list of different names"),
-        ({"add_arms": ["d"], "retire_arms": ["d"]}, "retire_arms must be arms of the game"),
+        ({"add_arms": ["d"], "retire_arms": ["d"]}, "retire_arms must not be added in the same change"),
     ]:
         with pytest.raises(hf.InvalidParameter, match=message):
             router.change(**changes)

@@ -57,6 +57,19 @@ def test_arms_beyond_the_most_likely_are_said_together(place):
     assert said(router).endswith("draws 0 with 0.12, 1 0.12, 2 0.12, 3 0.12, 4 0.12, others 0.38.")
 
 
+def test_an_arm_that_stands_in_for_a_block_of_one_round_is_explained(place):
+    router = place.open(policy=EACH, seed=3)
+    router.tell(router.ask().id, 0.5)
+    stand_in = next(d for d in (router.ask(available=["a"]) for _ in range(20)) if "not available" in _why(router, d))
+    drew = _why(router, stand_in).partition(" drew ")[2][0]
+    assert drew in "bc"
+    assert _why(router, stand_in).endswith("; it is paused or not available, so a is handed out.")
+
+
+def _why(router, decision):
+    return router.decision(decision.id).why
+
+
 def test_what_the_rule_has_decided_is_said_to_be_the_rules(place):
     router = place.open(policy=hf.TsallisSwitch(arms=["a", "b"], switching_cost=1.5), seed=3, holdback=1.0)
     talk = router.ask(key="k1", rule="b")

@@ -1,7 +1,7 @@
 """`hf.check` names each of many planted bugs, with its place, and accepts every class of the package."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -95,6 +95,12 @@ def after(then, first=choose):
         then(params, state, announced, streams, block)
 
     return planted
+
+
+@kernel
+def never_the_last(params, state, announced, streams, block):
+    if block.arm[0] == 2.0 and state.last[0] != 2.0:
+        block.arm[0] = 0.0 if state.last[0] == 1.0 else 1.0
 
 
 @kernel
@@ -269,6 +275,10 @@ POLICY_BUGS = {
     "a probability of 1.7": (lambda: policy(after(likelier)), r"at most 1; got 1.7"),
     "a probability of 0": (lambda: policy(after(impossible)), r"a probability above 0 and at most 1; got 0"),
     "another probability in the block": (lambda: policy(after(half)), r"probabilities says .* block.probability is"),
+    "an arm that is never drawn": (
+        lambda: replace(policy(after(never_the_last)), epsilon=0.06),
+        r"probabilities says 0.020 for arm 2 .*; choose draws it 0.000 of the time",
+    ),
     "draws otherwise": (lambda: policy(after(other_arm)), r"probabilities says .*; choose draws it .* of the time"),
     "a state that overflows": (lambda: policy(after(doubles)), r"state.n infinite or no number by block"),
     "scratch that is read": (lambda: policy(after(keeps_in_scratch)), r"reads Scratch that it has not written"),

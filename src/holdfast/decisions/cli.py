@@ -602,7 +602,8 @@ def show_games(rows: Sequence[Sequence[Any]], damaged: Mapping[str, str], consol
 def show_game(router: Router, console: Console) -> None:
     """Print the state of a game: its current arm, its cost, its arms, its last blocks."""
     totals, policy = router.history.totals, router.policy
-    holding = "nothing yet" if router.arm is None else f"{printable(router.arm)} for {router.hold} more rounds"
+    stays = counted(router.hold, "more round")
+    holding = "nothing yet" if router.arm is None else f"{printable(router.arm)} for {stays}"
     talks = router.executor.read(why_conversations)
     console.print(Text(f"{printable(router.name)}: {printable(policy.label)}, {policy.n_arms} arms", style="bold"))
     if router.arm is not None or talks is None:
@@ -610,7 +611,8 @@ def show_game(router: Router, console: Console) -> None:
     if talks is not None:
         console.print(printable(talks), markup=False, highlight=False)
     console.print(
-        f"{totals.rounds:,} rounds in {totals.blocks:,} blocks; {totals.out:,} losses open, {totals.missing:,} missing"
+        f"{counted(totals.rounds, 'round')} in {counted(totals.blocks, 'block')}; "
+        f"{counted(totals.out, 'open loss', 'open losses')}, {totals.missing:,} missing"
     )
     if totals.overdue:
         late = f"they come {totals.lateness:,.3g} rounds late on average"

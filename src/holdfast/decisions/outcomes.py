@@ -12,7 +12,7 @@ from holdfast.checks import real_number
 from holdfast.decisions.all_losses import losses_by_arm
 from holdfast.decisions.models import Block
 from holdfast.decisions.settings import Setup, players_of
-from holdfast.errors import TRUTH, Form, InvalidParameter, Set, Words
+from holdfast.errors import TRUTH, Form, InvalidParameter, Set, Words, nearest
 from holdfast.players.losses import outside_range
 
 EXAMPLE = Form("holdfast.Scale(latency=(0.2, 8.0), …)", '{"latency": [0.2, 8.0]}', "latency=0.2:8")
@@ -57,7 +57,8 @@ class Outcome(NamedTuple):
         if scale is None:
             name, value = next(iter(self.measures.items()), ("error", self.error))
             scale_given = Set("scale", EXAMPLE, verb="open the game with ")
-            rule = Words("needs a scale: ", scale_given, ", or report a loss")
+            meant = nearest(name, ("loss", "losses", "reward", "failed"))
+            rule = Words("needs a scale: ", scale_given, f", or report a loss{meant}")
             raise InvalidParameter(name, rule, value)
         return scale.loss(error=self.error, **self.measures)
 
@@ -129,5 +130,7 @@ def outcome_of(
         return Outcome(reward=real_number("reward", reward), in_time=in_time, clip=clip)
     if loss is None and given:
         return Outcome(error=error, measures=measures, in_time=in_time)
+    if loss is None:
+        raise InvalidParameter("loss", "must be a finite number, unless reward, failed or measures are given", loss)
     checked = loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
     return Outcome(checked, in_time=in_time, clip=clip) if in_time or clip else checked

@@ -47,6 +47,7 @@ from holdfast.errors import (
     SomeRefused,
     StoreError,
     UnknownGame,
+    nearest,
 )
 from holdfast.logs import Sparse
 from holdfast.numerics.layout import Array
@@ -178,6 +179,8 @@ class Router:
 
     def _asking(self, n: int | None, options: AskOptions) -> Ask:
         """Return the request of an ask. The store checks a fallback unknown here: it may just have been added."""
+        for name in options.keys() - Ask.__dataclass_fields__.keys():
+            raise TypeError(f"ask() got an unexpected option {name!r}{nearest(name, Ask.__dataclass_fields__)}")
         request, known = Ask(1 if n is None else n, **options), self.policy.arms
         if request.fallback is None:
             return request

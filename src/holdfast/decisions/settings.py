@@ -493,7 +493,7 @@ class Ids:
     def parse(self, text: object) -> tuple[int, int]:
         """Return the block and round of an id. Raise an error unless this game signed it."""
         if not isinstance(text, str):
-            raise InvalidParameter("id", RULE, text)
+            raise InvalidParameter("id", Words(RULE, ": its `.id`") if isinstance(text, Decision) else RULE, text)
         parts = text.split("-") if text.isascii() else []
         if parts[:1] == [UNRECORDED]:
             raise UnknownDecision(text, NOT_RECORDED)

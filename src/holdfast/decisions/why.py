@@ -60,11 +60,11 @@ def _of_block(setup: Setup, block: Block, played: int | str | None, left: int, n
     stays = "it is certain to stay for"
     if block.forced == BY_RULE:
         drawn, stays = f"Block {number(block.number)} is left to your rule, which plays {played}", "it has"
+    if played != name and not block.forced and (left or played is not None):
+        instead = "the most likely other arm" if played is None else str(played)
+        return f"{drawn}; it is paused or not available, so {instead} is handed out{' meanwhile' if left else ''}."
     if left == 0:
         return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
-    if played != name and not block.forced:
-        instead = "the most likely other arm" if played is None else str(played)
-        return f"{drawn}; it is paused or not available, so {instead} is handed out meanwhile."
     return f"{drawn}; {stays} {counted(left, 'round')} more, then a new block is drawn."
 
 

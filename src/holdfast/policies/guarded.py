@@ -373,7 +373,9 @@ class Guard(NamedTuple):
     levels: dict[int | str, float]
     """The mean of each arm's last losses, as far as they were seen."""
     excess: dict[int | str, float]
-    """Cost since the rule leads, above what each arm is estimated to have lost meanwhile."""
+    """Account of each arm: the cost since the rule leads, less what the arm lost meanwhile, estimated without bias.
+
+    It is right in the mean only: an arm that was hardly looked at counts as having lost little."""
     limit: float
     """Excess beyond which the guard takes over."""
     why: str
@@ -476,8 +478,8 @@ class Guarding(Policy):
         else:
             worst = max(excess, key=excess.__getitem__)
             why = (
-                f"The rule leads: it has cost about {excess[worst]:.4g} more than {worst} would have, "
-                f"and the guard takes over beyond {limit:.4g}."
+                f"The rule leads. The highest account is that of {worst}, {excess[worst]:.4g}; "
+                f"the guard takes over when one exceeds {limit:.4g}."
             )
         return Guard(acting, taken, looks, float(state.spent[0]) * unit, levels, excess, limit, why)
 
@@ -529,7 +531,7 @@ class Guarded(Guarding):
     >>> arm = player.ask()
     >>> player.tell(0.25)
     >>> player.guard.why
-    'The rule leads: it has cost about 0.7491 more than 1 would have, and the guard takes over beyond 33.32.'
+    'The rule leads. The highest account is that of 1, 0.7491; the guard takes over when one exceeds 33.32.'
     """
 
     id: ClassVar[str] = "guarded"

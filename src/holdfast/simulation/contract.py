@@ -351,11 +351,17 @@ def draws_from_them(policy: Policy) -> None:
                 p = (p if len(p) else np.zeros(policy.n_arms)) + again.probabilities() / N
             else:
                 p = p if len(p) else again.probabilities()
-        allowed = np.sqrt(2 * p * (1 - p) * CERTAINTY / N) + CERTAINTY / N
-        worst = int(np.argmax(np.abs(counts / N - p) - allowed))
-        if abs(counts[worst] / N - p[worst]) > allowed[worst]:
+        surprise = [N * _divergence(share, chance) for share, chance in zip(counts / N, p, strict=True)]
+        worst = int(np.argmax(surprise))
+        if surprise[worst] > CERTAINTY:  # Chernoff's bound, so an arm that is never drawn is found too
             often = f"{counts[worst] / N:.3f} of the time"
             blame(policy, "probabilities", f"says {p[worst]:.3f} for arm {worst} in block {n}; choose draws it {often}")
+
+
+def _divergence(share: float, chance: float) -> float:
+    """Return the Kullback–Leibler divergence of a coin of this chance from one of this share."""
+    pairs = ((share, chance), (1 - share, 1 - chance))
+    return sum(q * math.log(q / p) if p > 0 else math.inf for q, p in pairs if q > 0)
 
 
 def repeats_itself(policy: Policy) -> None:
