@@ -271,7 +271,7 @@ def decision(
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
-    """Follow one decision: who asked, why this arm, what it lost and when, what was learnt."""
+    """Follow one decision: who asked, why this arm, what it lost."""
     with open_game(_store(url), name, allow=allow or ()) as router:
         found = asdict(router.decision(id))
     if as_json:
@@ -396,7 +396,7 @@ def compact(
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
-    """Remove the rows of old blocks, and give back their room; totals and the sums of days stay."""
+    """Remove the rows of old blocks; totals and sums of days stay."""
     with open_game(_store(url), name, allow=allow or ()) as router:
         removed = router.history.compact(keep)
     print(json.dumps({"removed": removed}) if as_json else f"{counted(removed, 'block')} removed")
@@ -471,7 +471,7 @@ def restore(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Replace what a store holds by a copy, and keep it beside; running workers notice."""
+    """Replace a store by a copy; the old one is kept beside it."""
     address = parse_address(_store(url, new=True))
     if not yes and address.kind == "sqlite" and Path(address.path).exists():
         if not sys.stdin.isatty():
