@@ -17,7 +17,7 @@ import numpy as np
 from holdfast.decisions import holdout as holdback
 from holdfast.decisions.codec import block_numbers, undamaged
 from holdfast.decisions.executor import Executor, stored_state
-from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, HandedOut, Head, Loss
+from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss
 from holdfast.decisions.requests import Compact
 from holdfast.decisions.settings import ArmSums, Part, Setup, long_wait, named_as_given, parts_of, players_of
 from holdfast.decisions.stores.sql import Transaction, row_of, select
@@ -452,11 +452,13 @@ def _stored(
     limits = (transaction.game, first[0].number, last[0].number, first[0].number, first[1] - 1, last[0].number, last[2])
     for values in transaction.fetch(select(HandedOut) + where.format("first + rounds - 1", "first"), *limits):
         ask: HandedOut = row_of(HandedOut, values)
+        if ask.block not in asks or abs(ask.at) >= MOST_TIME:
+            raise BadStore(f"the store is damaged: an ask of block {ask.block} has no such block, or no time")
         asks[ask.block].append(ask)
     for values in transaction.fetch(select(Loss) + where.format("round", "round"), *limits):
         loss: Loss = row_of(Loss, values)
-        if loss.block not in losses:
-            raise BadStore(f"the store is damaged: there is a loss of block {loss.block}, which is missing")
+        if loss.block not in losses or abs(loss.at) >= MOST_TIME:
+            raise BadStore(f"the store is damaged: a loss of block {loss.block} has no such block, or no time")
         losses[loss.block][loss.round] = loss
     return asks, losses
 
