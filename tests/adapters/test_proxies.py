@@ -170,7 +170,16 @@ static_resources:
       eds_cluster_config:
         eds_config: {{path_config_source: {{path: {folder}/app.json}}, resource_api_version: V3}}
 """)
-    return [ENVOY, "-c", folder / "envoy.yaml", "--concurrency", "1", "--log-level", "error", "--disable-hot-restart"], front
+    return [
+        ENVOY,
+        "-c",
+        folder / "envoy.yaml",
+        "--concurrency",
+        "1",
+        "--log-level",
+        "error",
+        "--disable-hot-restart",
+    ], front
 
 
 def settings_for(kind: str, folder: Path, backends: dict[str, Backend], port: int) -> dict[str, Any]:

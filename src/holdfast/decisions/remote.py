@@ -22,7 +22,7 @@ from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Ask, Change, End, Observe, Request, SetAvailability, Settle, Tell, given
 from holdfast.decisions.router import Router
 from holdfast.decisions.rules.report import Answers
-from holdfast.decisions.settings import NOT_RECORDED, RULE, UNRECORDED, Settings
+from holdfast.decisions.settings import NOT_RECORDED, RULE, UNRECORDED, Settings, no_id
 from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
@@ -77,7 +77,7 @@ class _AnyIds:
     def parse(self, text: object) -> tuple[int, int]:
         """Return no block and no round. Raise an error for text that cannot be an id."""
         if not isinstance(text, str):
-            raise InvalidParameter("id", RULE, text)
+            raise no_id(text)
         if text.startswith(UNRECORDED):
             raise UnknownDecision(text, NOT_RECORDED)
         if not text.isascii():

@@ -466,6 +466,12 @@ class State:
 
 RULE = Words("must be the id of a decision, as ", Call("ask"), " gave it")
 
+
+def no_id(given: object) -> InvalidParameter:
+    """Return the error for what is no text; a whole decision has its id."""
+    return InvalidParameter("id", Words(RULE, ": its `.id`") if isinstance(given, Decision) else RULE, given)
+
+
 NOT_RECORDED = Words("was not recorded: there was no decision, and ", Call("ask"), " answered with its fallback")
 
 UNRECORDED = "unrecorded"
@@ -493,7 +499,7 @@ class Ids:
     def parse(self, text: object) -> tuple[int, int]:
         """Return the block and round of an id. Raise an error unless this game signed it."""
         if not isinstance(text, str):
-            raise InvalidParameter("id", Words(RULE, ": its `.id`") if isinstance(text, Decision) else RULE, text)
+            raise no_id(text)
         parts = text.split("-") if text.isascii() else []
         if parts[:1] == [UNRECORDED]:
             raise UnknownDecision(text, NOT_RECORDED)
