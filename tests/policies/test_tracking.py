@@ -75,11 +75,16 @@ def test_it_costs_less_than_the_adaptive_policy_where_the_best_arm_changes():
     rng = np.random.default_rng(3)
     begins = list(range(0, 20_000, 1000))
     world = hf.PiecewiseConstant(begins, rng.random((len(begins), 4)).round(3).tolist())
-    own = [hf.TrackingSwitch(4, switching_cost=LAM), hf.AdaptiveTsallisSwitch(4, switching_cost=LAM)]
+    own = {
+        "adaptive": hf.AdaptiveTsallisSwitch(4, switching_cost=LAM),
+        "rule alone": hf.TrackingSwitch(4, switching_cost=LAM, guarded=False),
+        "guarded": hf.TrackingSwitch(4, switching_cost=LAM),
+    }
     result = hf.simulate(own, world, horizon=20_000, switching_cost=LAM, replications=10, seed=1, progress=False)
     last = result.frame.filter(result.frame["round"] == 20_000)
-    cost = {name: last.filter(last["policy"] == name)["total_cost"].to_numpy() for name in ("tracking", "adaptive")}
-    assert cost["tracking"].mean() < 0.7 * cost["adaptive"].mean()
+    cost = {name: last.filter(last["policy"] == name)["total_cost"].to_numpy() for name in own}
+    assert cost["rule alone"].max() < 0.8 * cost["adaptive"].min()
+    assert cost["guarded"].mean() < 0.7 * cost["adaptive"].mean()
 
 
 @needs_machine_code
