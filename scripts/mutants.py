@@ -50,7 +50,7 @@ class Room:
 
 
 ROOMS = {
-    "numerics": Room(("numerics/*.py",), ("tests/numerics", "tests/results", "tests/players/test_all_losses.py")),
+    "numerics": Room(("numerics/*.py",), ("tests/numerics", "tests/results", "tests/players")),
     "bounds": Room(
         ("bounds/*.py",), ("tests/bounds", "tests/frozen/test_numbers.py", "tests/policies/adaptive/test_bounds.py")
     ),

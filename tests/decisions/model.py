@@ -18,9 +18,15 @@ def said_of(receipt: hf.Receipt) -> str:
 
 @dataclass(eq=False)
 class ModelBlock:
+    number: int
     arm: int
+    """Counted among all arms that ever were."""
     rounds: int
     values: np.ndarray
+    """The policy's draw; also where the rule plays instead."""
+    share: float = 0.0
+    """Of the holdback it began under; negative without a rule."""
+    price: float = 0.0
     handed: int = 0
     losses: dict[int, float] = field(default_factory=dict)
     late: dict[int, float] = field(default_factory=dict)
@@ -42,7 +48,7 @@ class ModelBlock:
 
 
 class Model:
-    """A game of `policy` with losses in [0, 1]."""
+    """A game of `policy`, with losses in its units."""
 
     def __init__(
         self,
@@ -55,18 +61,25 @@ class Model:
         auto: bool = False,
         holdback: float = 0.0,
         learn_after: int | None = None,
+        key_life: float = 3600.0,
     ) -> None:
         self.holdback = holdback
         self.learn_after = math.inf if learn_after is None else learn_after
         self.auto = auto
         self.late_by = self.late_seconds = 0.0
         self.heard = self.late = 0
-        self.key_life = 3600.0
+        self.key_life = key_life
         self.policy, self.seconds, self.rounds_of_patience, self.missing = policy, seconds, rounds, missing
         self.game = Game(policy, seed)
+        self.active = list(range(policy.n_arms))
+        """The policy's arm i is `active[i]`."""
+        self.since = dict.fromkeys(self.active, 0)
+        """After which block an arm came (back)."""
+        self.announced: float | None = None
         self.blocks: list[ModelBlock] = []
         self.current: ModelBlock | None = None
         self.played: list[int] = []
+        self.paid: list[float] = []
         self.paused: dict[int, float] = {}
         self.pin: tuple[int, float] = (0, -math.inf)
         self.asked = 0
@@ -75,6 +88,21 @@ class Model:
         self.known: dict[int, list[float]] = {}
         """Losses that counted in settled blocks, by arm."""
 
+    def _hears(self, block: ModelBlock) -> bool:
+        """Whether the policy learns from a block when that is settled."""
+        there = block.arm in self.active and block.number > self.since[block.arm]
+        return there and not block.forced and not block.learnt
+
+    def _draw(self, block: ModelBlock) -> np.ndarray:
+        """What the policy drew, with the place that its arm has now."""
+        values = block.values.copy()
+        values[0] = self.active.index(block.arm)
+        return values
+
+    def _normalised(self, losses: list[float], rounds: int) -> float:
+        low, high = self.policy.bounds
+        return min(max(math.fsum([*losses, -low * rounds]), 0.0), (high - low) * rounds) / (high - low)
+
     def _counts(self, block: ModelBlock) -> tuple[float, float]:
         """Total and rounds of a block, by what has come and what stands for the rest."""
         told, rounds = list(block.losses.values()), block.rounds
@@ -82,7 +110,7 @@ class Model:
             rounds = len(told)
         else:
             told = [*told, block.stand_in * (rounds - len(told))]
-        total, weight = min(max(math.fsum(told), 0.0), float(rounds)), float(rounds)
+        total, weight = self._normalised(told, rounds), float(rounds)
         if block.key and rounds and not block.forced:
             total, weight = total / rounds * block.values[1], block.values[1]
         return total, weight
@@ -90,12 +118,13 @@ class Model:
     def _settle(self, block: ModelBlock) -> None:
         if len(block.losses) < block.rounds and self.missing != "drop":
             pool = list(block.losses.values()) or self.known.get(block.arm, [])
-            mean = math.fsum(pool) / len(pool) if pool else 0.5
-            block.stand_in = {"mean": mean, "highest": 1.0}.get(self.missing, self.missing)
+            low, high = self.policy.bounds
+            mean = math.fsum(pool) / len(pool) if pool else (low + high) / 2
+            block.stand_in = {"mean": mean, "highest": high}.get(self.missing, self.missing)
         total, weight = self._counts(block)
         rounds = block.rounds if block.stand_in is not None else len(block.losses)
-        if not block.forced and not block.learnt and (rounds or self.policy.waits_for_losses):
-            self.game.observe(block.values, total, weight)
+        if self._hears(block) and (rounds or self.policy.waits_for_losses):
+            self.game.observe(self._draw(block), total, weight)
         for place, loss in block.losses.items():
             self.known.setdefault(block.by[place], []).append(loss)
         block.settled, self.clock = True, self.seen
@@ -143,21 +172,28 @@ class Model:
             self._end(block)
         return bool(live)
 
-    def _begin(self, rule: int) -> ModelBlock:
+    def _begin(self, rule: int | None) -> ModelBlock:
         """The next block: the policy's, or the rule's, of which the policy does not hear."""
-        text = self.game.stream.astype("<u8").tobytes() + str(len(self.blocks) + 1).encode()
+        number, unit = len(self.blocks) + 1, self.policy.bounds[1] - self.policy.bounds[0]
+        text = self.game.stream.astype("<u8").tobytes() + str(number).encode()
         chance = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") / 2**64
-        if chance < self.holdback:
-            _, rounds = self.game.copy().begin()
-            return ModelBlock(rule, rounds, np.zeros(0), forced=True)
-        arm, rounds = self.game.begin()
-        return ModelBlock(arm, rounds, self.game.block.copy())
+        held = rule is not None and chance < self.holdback
+        game = self.game.copy() if held else self.game
+        drawn, rounds = game.begin((self.announced or 0.0) / unit)
+        share = self.holdback if rule is not None else -self.holdback
+        price = getattr(self.policy, "switching_cost", 0.0) if share else 0.0
+        arm = rule if held and rule is not None else self.active[drawn]
+        return ModelBlock(number, arm, rounds, game.block.copy(), share, price, forced=held)
 
-    def _go_on(self, key: str, n: int, down: set[int], rule: int) -> list[tuple[int, int, int]]:
+    def _go_on(self, key: str, n: int, down: set[int], rule: int | None) -> list[tuple[int, int, int]]:
         live = [b for b in self.blocks if b.live and b.key == key]
+        for block in [b for b in live if b.arm not in self.active or b.number <= self.since[b.arm]]:
+            self._end(block)
+            live.remove(block)
         if not live:
             block = self._begin(rule)
             block.rounds, block.key, block.live = 0, key, True
+            block.since = self.seen
             live = [block]
             self.blocks += live
         (block,) = live
@@ -169,7 +205,7 @@ class Model:
             self.seen,
             self.asked + n,
         )
-        return [(block.by[r], self.blocks.index(block) + 1, r) for r in range(block.rounds - n, block.rounds)]
+        return [(block.by[r], block.number, r) for r in range(block.rounds - n, block.rounds)]
 
     def _settle_due(self, asked: int = 0) -> None:
         mark, last = (self.seen if self.seconds is not None else self.asked), math.inf
@@ -181,38 +217,46 @@ class Model:
         for block in sorted(due, key=lambda b: b.due or 0.0):
             self._settle(block)
 
-    def _plays(self, block: ModelBlock, down: set[int], rule: int) -> int:
-        wanted = rule if block.forced else block.arm
+    def _plays(self, block: ModelBlock, down: set[int], rule: int | None) -> int:
+        wanted = rule if block.forced and rule is not None else block.arm
         if wanted not in down:
             return wanted
         game = self.game.copy()
         if block.forced:
             game.begin()
         else:
-            game.block[:] = block.values
-        p = [-1.0 if arm in down else chance for arm, chance in enumerate(game.probabilities())]
-        return p.index(max(p))
+            game.block[:] = self._draw(block)
+        p = [-1.0 if arm in down else p for arm, p in zip(self.active, game.probabilities(), strict=True)]
+        return self.active[p.index(max(p))]
 
     def ask(
-        self, n: int, available: set[int] | None = None, key: str | None = None, rule: int = 0
+        self,
+        n: int,
+        available: set[int] | None = None,
+        key: str | None = None,
+        rule: int | None = 0,
+        announced: float | None = None,
     ) -> list[tuple[int, int, int]]:
         """Arm, block and round of each decision."""
+        self.announced = announced
         given: list[tuple[int, int, int]] = []
         whole: list[ModelBlock] = []
         down = {arm for arm, until in self.paused.items() if until > self.seen}
-        down |= set() if available is None else set(range(self.policy.n_arms)) - available
-        if len(down) == self.policy.n_arms:
+        down |= set() if available is None else set(self.active) - available
+        if len(down) == len(self.active):
             return []
         self._settle_due(n)
         self._end_idle()
         if self.pin[1] > self.seen and self.pin[0] not in down:
             arm, first = self.pin[0], self.asked
             self.clock, self.asked = self.seen, self.asked + n
-            pinned = ModelBlock(arm, n, np.zeros(0), n, began=first, since=self.seen, forced=True, by=[arm] * n)
+            pinned = ModelBlock(len(self.blocks) + 1, arm, n, np.zeros(0), handed=n, began=first, since=self.seen)
+            pinned.forced, pinned.by = True, [arm] * n
             self.blocks.append(pinned)
-            self.played += [arm] * n
-            self._set_due(self.blocks[-1])
-            return [(arm, len(self.blocks), place) for place in range(n)]
+            for _ in range(n):
+                self._play(arm)
+            self._set_due(pinned)
+            return [(arm, pinned.number, place) for place in range(n)]
         if key is not None:
             return self._go_on(key, n, down, rule)
         while len(given) < n:
@@ -225,8 +269,8 @@ class Model:
             block = self.current
             arm = self._plays(block, down, rule)
             block.by.append(arm)
-            self.played.append(arm)
-            given.append((arm, self.blocks.index(block) + 1, block.handed))
+            self._play(arm)
+            given.append((arm, block.number, block.handed))
             self.clock = self.seen
             block.handed += 1
             self.asked += 1
@@ -236,8 +280,46 @@ class Model:
             self._set_due(block)
         return given
 
+    def _play(self, arm: int) -> None:
+        """Play a round outside conversations; a change of arm is paid, by a table of pairs from the second arm on."""
+        last = self.played[-1] if self.played else None
+        cost = self.announced if self.announced is not None else getattr(self.policy, "switching_cost", 0.0)
+        if isinstance(cost, tuple):
+            cost = 0.0 if last is None else cost[self.active.index(last)][self.active.index(arm)]
+        if arm != last:
+            self.paid.append(cost)
+        self.played.append(arm)
+
+    def change(self, now: float, policy: hf.Policy, active: list[int]) -> None:
+        """Another λ or other arms; the arms in play are `active` afterwards."""
+        self.expire(now)
+        block, gone = self.current, set(self.active) - set(active)
+        if block is not None and block.arm in gone and block.handed < block.rounds:
+            block.rounds = block.handed
+            self._set_due(block)
+            self.active[self.active.index(block.arm)] = -1
+            if len(block.losses) == block.rounds:
+                self._settle(block)
+            self.active[self.active.index(-1)] = block.arm
+        kept = [self.active.index(arm) if arm in self.active else None for arm in active]
+        learner = Game(policy, 0)
+        numbers = policy.carried_over(self.game.saved_state(), kept)
+        learner.restore(numbers, None, self.game.begun, self.game.stream)
+        self.since |= {arm: len(self.blocks) if arm in self.since else 0 for arm in set(active) - set(self.active)}
+        self.policy, self.game, self.active = policy, learner, active
+        self.paused = {arm: until for arm, until in self.paused.items() if arm in active}
+        self.pin = self.pin if self.pin[0] in active else (0, -math.inf)
+
+    def change_patience(self, now: float, seconds: float | None, rounds: int | None, auto: bool) -> None:
+        """Open blocks that are handed out wait anew."""
+        self.expire(now)
+        self.seconds, self.rounds_of_patience, self.auto = seconds, rounds, auto
+        for block in self.blocks:
+            if not block.settled and not block.live and (block.key or block.handed == block.rounds):
+                self._set_due(block)
+
     def _set_due(self, block: ModelBlock) -> None:
-        block.whole = self.clock
+        block.whole, block.due = self.clock, None
         if self.seconds is not None:
             block.due = self.clock + self.seconds
         if self.auto:
@@ -265,24 +347,24 @@ class Model:
             was, before = self._counts(block), len(block.losses)
             block.late[place] = block.losses[place] = loss
             self.known.setdefault(block.by[place], []).append(loss)
-            if not block.forced and not block.learnt:
+            if self._hears(block):
                 self._correct(block, was, self._counts(block), before)
             return "late"
         block.losses[place] = loss
         if len(block.losses) == block.rounds and not block.live:
             self._settle(block)
-        elif len(block.losses) == block.rounds >= self.learn_after and not block.forced and not block.learnt:
-            mean = math.fsum(block.losses.values()) / block.rounds
-            self.game.observe(block.values, mean * block.values[1], block.values[1])
+        elif len(block.losses) == block.rounds >= self.learn_after and self._hears(block):
+            mean = self._normalised(list(block.losses.values()), block.rounds) / block.rounds
+            self.game.observe(self._draw(block), mean * block.values[1], block.values[1])
             block.learnt = True
         return "new"
 
     def _correct(self, block: ModelBlock, was: tuple[float, float], now: tuple[float, float], before: int) -> None:
         """What stood for a loss is taken back, where estimates are sums; that of a block is its total over p."""
         if before == 0 and block.stand_in is None:
-            self.game.observe(block.values, *now)
-        elif isinstance(self.policy, hf.TsallisSwitch | hf.Exp3):
-            self.game.correct(block.values, was[0], now[0], now[1] - was[1])
+            self.game.observe(self._draw(block), *now)
+        else:
+            self.game.correct(self._draw(block), was[0], now[0], now[1] - was[1])
 
     @property
     def switches(self) -> int:

@@ -204,6 +204,22 @@ def test_a_locked_game_in_a_server_is_waited_for_as_long_as_is_wanted(postgres):
     assert time.monotonic() - begun < 10
 
 
+def test_commits_are_durable_on_each_connection(folder):
+    """In SQLite's words 2 is FULL: what is committed is on the disk."""
+    router = hf.open(f"sqlite:///{folder}/g.db", "game", SWITCH, seed=1)
+
+    def shown():
+        with router.store.transaction(1, writing=True) as transaction:
+            names = ("synchronous", "journal_mode", "auto_vacuum")
+            return [transaction.fetch(f"PRAGMA {name}")[0][0] for name in names]
+
+    assert shown() == [2, "wal", 2]
+    router.store._close()  # as a fork does
+    router.ask()
+    assert shown() == [2, "wal", 2]
+    assert in_threads(1, lambda _: shown())[0] == [[2, "wal", 2]]
+
+
 def test_commits_are_durable_whatever_the_server_says(postgres):
     """Set inside the transaction: startup options do not pass through a pooler."""
     url = fresh_schema(postgres).replace("?options=", "?options=-csynchronous_commit%3Doff%20")

@@ -76,8 +76,10 @@ def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, flo
 
 
 def compared(view: View, call: HandOut) -> tuple[float, float]:
-    """Return `share` and `price` of a block that begins."""
+    """Return `share` and `price` of a block that begins; nothing without a holdback: λ may be announced."""
     share = view.setup.settings.holdback
+    if not share:
+        return 0.0, 0.0
     return (share if call.rule is not None else -share), float(getattr(view.setup.policy, "switching_cost", 0.0))
 
 

@@ -99,7 +99,7 @@ def _begin(view: View, n: int, call: HandOut) -> list[Block]:
         return [held]
     left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
     drawn = view.state().learner.begin_some(call.announced, left).tolist()
-    share, price = compared(view, call) if setup.settings.holdback else (0.0, 0.0)
+    share, price = compared(view, call)
     blocks, first = [], head.asked
     for number, values in enumerate(drawn, head.block + 1):
         arm, rounds, probability = setup.active[int(values[0])], int(values[1]), values[2]
