@@ -214,6 +214,7 @@ def test_commits_are_durable_on_each_connection(folder):
             return [transaction.fetch(f"PRAGMA {name}")[0][0] for name in names]
 
     assert shown() == [2, "wal", 2]
+    assert isinstance(router.store, SqliteStore)
     router.store._close()  # as a fork does
     router.ask()
     assert shown() == [2, "wal", 2]
