@@ -113,6 +113,12 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
 
 
+def listed_words(items: Sequence[str]) -> str:
+    """Join words with commas, and "and" before the last."""
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def mean_count(mean: float) -> str:
     """Format a mean of counts, a small one with one decimal."""
     return number(mean, 0 if mean >= 100 or mean == int(mean) else 1)

@@ -65,6 +65,9 @@ def reproduce(
     ] = 10,
     horizon: Annotated[float, typer.Option(help="T, the number of rounds, e.g. 1e5.")] = 100_000,
     arms: Annotated[int, typer.Option(help="K, the number of arms.")] = 8,
+    switching_cost: Annotated[
+        float | None, typer.Option(help="λ of every figure with a constant λ above zero; the paper's own by default.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
     further: Annotated[
         list[str] | None,
@@ -87,6 +90,7 @@ def reproduce(
         replications=replications,
         horizon=whole_number("horizon", horizon, least=1),
         n_arms=arms,
+        switching_cost=switching_cost,
         seed=seed,
         further=policy_names(further),
         backend=backend,
@@ -96,7 +100,8 @@ def reproduce(
         verbose=verbose,
     )
     lines = report.ledger(made.verdicts) if verbose else []
-    for line in [*lines, *report.summary(len(made.findings.figures), made.verdicts)]:
+    lines += report.summary(len(made.findings.figures), made.verdicts)
+    for line in [*lines, *report.changes(made.findings)]:
         print(line)
     print(f"The report is {printable(made.report)}")
 

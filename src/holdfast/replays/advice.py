@@ -12,7 +12,7 @@ from itertools import groupby
 
 from holdfast.replays.costs import Amount, Standing
 from holdfast.replays.games import WITH_FORECASTS
-from holdfast.text import number, short
+from holdfast.text import listed_words, number, short
 
 NOTABLE = 0.01
 """Share of a cost below which a saving is not worth mentioning."""
@@ -234,12 +234,6 @@ def size(amount: float, base: float, *, unit: bool = True) -> str:
     percent = 100.0 * amount / base if amount > 1e-12 * base else 0.0
     digits = f"{percent:.0f}" if percent >= 9.95 else f"{percent:.1f}" if percent >= 0.095 else f"{percent:.1g}"
     return f"{digits} %" if unit else digits
-
-
-def listed_words(items: Sequence[str]) -> str:
-    """Join words with commas, and "and" before the last."""
-    *first, last = items
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 # One recommendation: do this, because, unless. Decided by intervals, and said where they do not decide.

@@ -24,7 +24,6 @@ from holdfast.numerics.hindsight import LARGEST_LOSS, Plan, best_plan, hindsight
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import check_seed
 from holdfast.numerics.statistics import checked_confidence
-from holdfast.replays.advice import listed_words
 from holdfast.replays.costs import References, Standing, exact, stretches
 from holdfast.replays.games import (
     COLUMNS,
@@ -60,6 +59,7 @@ from holdfast.runs import (
 )
 from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.run import checkpoint_rounds, progress_bar
+from holdfast.text import listed_words
 
 if TYPE_CHECKING:
     from holdfast.replays.result import Replay

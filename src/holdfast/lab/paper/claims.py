@@ -778,7 +778,10 @@ THEOREM_CLAIMS: tuple[Claim[PaperTables], ...] = (
     ),
 )
 
-CLAIMS = (*STOCHASTIC_CLAIMS, *CONSTRAINED_CLAIMS, *WORST_CASE_CLAIMS, *THEOREM_CLAIMS)
+EXPERIMENT_CLAIMS = (*STOCHASTIC_CLAIMS, *CONSTRAINED_CLAIMS, *WORST_CASE_CLAIMS)
+"""Claims about what was played: "cheap" and "costly" are the paper's λ, so with another one they are not judged."""
+
+CLAIMS = (*EXPERIMENT_CLAIMS, *THEOREM_CLAIMS)
 
 
 class Findings(PaperTables):
@@ -786,5 +789,13 @@ class Findings(PaperTables):
 
     @cached_property
     def verdicts(self) -> Sequence[Verdict]:
-        """A verdict on each claim whose tables are there."""
-        return judge(CLAIMS, self)
+        """A verdict on each claim whose tables are there, played with the λ that it is about."""
+        return [*judge(EXPERIMENT_CLAIMS, self.with_papers_cost()), *judge(THEOREM_CLAIMS, self)]
+
+    @cached_property
+    def not_judged(self) -> Sequence[str]:
+        """Claims whose tables are there, but played with another λ than the paper's."""
+        if self.settings.switching_cost is None:
+            return []
+        judged = {verdict.id for verdict in self.verdicts}
+        return [verdict.id for verdict in judge(EXPERIMENT_CLAIMS, self) if verdict.id not in judged]

@@ -17,7 +17,7 @@ import numpy as np
 
 from holdfast import bounds
 from holdfast.bounds.table import Proved, proved_cost, proved_regret
-from holdfast.checks import check_fields, one_of, whole
+from holdfast.checks import check_fields, one_of, real_number, whole
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
@@ -49,6 +49,7 @@ from holdfast.simulation import Power
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.described import described_policy
 from holdfast.simulation.run import checkpoint_rounds
+from holdfast.text import number
 
 CHECKPOINTS = 100
 ALPHAS = (0.25, 0.5, 1.0)
@@ -90,10 +91,14 @@ class PaperSettings:
     seed: int = 0
     further: tuple[str, ...] = ()
     """Policies beside the paper's, each an id or ``"module:Class"``, perhaps with parameters; none by default."""
+    switching_cost: float | None = None
+    """λ of all figures whose λ is a constant above zero; each has the paper's unless given."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         object.__setattr__(self, "seed", check_seed(self.seed))
+        if self.switching_cost is not None:
+            object.__setattr__(self, "switching_cost", real_number("switching_cost", self.switching_cost, above=0))
         for text in self.further:
             if text in POLICIES:
                 raise InvalidParameter("further", "must not be one of the paper's six, which play anyway", text)
@@ -116,13 +121,18 @@ class PaperSettings:
         """Replications of a long probe."""
         return min(self.judged, MOST_PROBED)
 
+    def cost(self, paper: float) -> float:
+        """Return λ where the paper has this one: free switches stay free."""
+        return paper if self.switching_cost is None or not paper else self.switching_cost
+
     def plain(self) -> dict[str, Any]:
-        """Return the settings as JSON, without policies that were not asked for."""
-        numbers = asdict(self)
-        further = list(numbers.pop("further"))
-        return numbers | ({"further": further} if further else {})
+        """Return the settings as JSON, without policies and a λ that were not asked for."""
+        numbers = asdict(self) | {"further": list(self.further)}
+        asked = {name: numbers.pop(name) for name in ("further", "switching_cost")}
+        return numbers | {name: value for name, value in asked.items() if value}
 
 
+PAPER = PaperSettings()
 Cells = Callable[[PaperSettings], Sequence[Cell]]
 
 
@@ -142,6 +152,13 @@ class Row:
         """Return the cells that fill the table."""
         runs = settings.probed if self.long else settings.judged
         return [replace(cell, name=self.table, replications=runs, seed=settings.seed) for cell in self.make(settings)]
+
+    def has_papers_cost(self, settings: PaperSettings) -> bool:
+        """Tell whether a switch costs here what it does in the paper."""
+        paper = replace(settings, further=(), switching_cost=None)
+        own = replace(paper, switching_cost=settings.switching_cost)
+        costs, papers = ([cell.switching_cost for cell in self.make(each)] for each in (own, paper))
+        return costs == papers
 
     def files(self, settings: PaperSettings) -> dict[str, int]:
         """Return the files it is kept in, below the folder of the run, with the replications in each."""
@@ -164,6 +181,17 @@ class Figure:
     probes: tuple[Row, ...] = ()
     series_label: str = "policy"
 
+    def changes(self, settings: PaperSettings) -> dict[str, tuple[str, str]]:
+        """Return what differs from the paper's settings, by letter: here, and there."""
+        found = {
+            "K": (number(settings.n_arms), number(PAPER.n_arms)),
+            "T": (number(settings.horizon), number(PAPER.horizon)),
+        }
+        found = {name: pair for name, pair in found.items() if pair[0] != pair[1] and f"arms {name}" not in self.facts}
+        if not all(row.has_papers_cost(settings) for row in self.rows):
+            found["λ"] = f"{settings.switching_cost:g}", self.facts["switching cost λ"]
+        return found
+
 
 class PaperTables(Tables):
     """The tables of a run, with all the replications that claims are judged by."""
@@ -171,6 +199,13 @@ class PaperTables(Tables):
     def __init__(self, results: Mapping[str, Result], settings: PaperSettings, figures: Sequence[Figure] = ()) -> None:
         super().__init__(results)
         self.settings, self.figures = settings, tuple(figures)
+
+    def with_papers_cost(self) -> PaperTables:
+        """Return the tables in which a switch costs what it does in the paper: what it says of them is about those."""
+        if self.settings.switching_cost is None:
+            return self
+        kept = {row.table for row in rows_of(tuple(FIGURES.values())) if row.has_papers_cost(self.settings)}
+        return PaperTables({name: self[name] for name in self if name in kept}, self.settings, self.figures)
 
     def shown(self, table: str) -> Result:
         """Return the replications of a table that its figure shows."""
@@ -238,7 +273,7 @@ def _compared(setting: str) -> Cells:
     def cells(settings: PaperSettings) -> list[Cell]:
         K, T = settings.n_arms, settings.horizon
         place = paper_settings(T, K)[setting]
-        cost = place.switching_cost
+        cost = settings.cost(place.switching_cost)
         further, code = {}, dict[str, str]()
         for text in settings.further:
             entry = {**entry_of(text, "further"), "name": text}
@@ -257,23 +292,20 @@ def _losses(kind: str, K: int, gap: float, best_arms: int = 1) -> Environment:
 
 
 def _ties(
-    kind: str, K: int, T: int, numbers: Sequence[int], checkpoints: int | Sequence[int] = CHECKPOINTS
+    kind: str, settings: PaperSettings, T: int, numbers: Sequence[int], checkpoints: int | Sequence[int] = CHECKPOINTS
 ) -> list[Cell]:
     """Return Tsallis-Switch with each of these numbers of best arms; the series are named by that number."""
+    K, cost = settings.n_arms, settings.cost(TIES_COST)
     return [
         _cell(
-            {str(best): TsallisSwitch(K, switching_cost=TIES_COST)},
-            _losses(kind, K, TIES_GAP, best),
-            TIES_COST,
-            T,
-            checkpoints,
+            {str(best): TsallisSwitch(K, switching_cost=cost)}, _losses(kind, K, TIES_GAP, best), cost, T, checkpoints
         )
         for best in numbers
     ]
 
 
 def _tied(kind: str) -> Cells:
-    return lambda settings: _ties(kind, settings.n_arms, settings.horizon, range(1, settings.n_arms))
+    return lambda settings: _ties(kind, settings, settings.horizon, range(1, settings.n_arms))
 
 
 def _varying(kind: str) -> Cells:
@@ -290,12 +322,12 @@ def _varying(kind: str) -> Cells:
 
 def _arms(policy: str) -> Cells:
     def cells(settings: PaperSettings) -> list[Cell]:
-        places = paper_settings(settings.horizon)
+        places, cost = paper_settings(settings.horizon), settings.cost(HARD_COST)
         return [
             _cell(
-                {str(K): six_policies(K, HARD_COST, settings.horizon)[policy]},
+                {str(K): six_policies(K, cost, settings.horizon)[policy]},
                 places[f"arms-{K}"].environment,
-                HARD_COST,
+                cost,
                 settings.horizon,
             )
             for K in ARMS
@@ -325,14 +357,12 @@ def long_ties(settings: PaperSettings) -> tuple[int, ...]:
 
 
 def _long_tied(kind: str) -> Cells:
-    return lambda settings: _ties(
-        kind, settings.n_arms, settings.long_horizon, long_ties(settings), long_rounds(settings)
-    )
+    return lambda settings: _ties(kind, settings, settings.long_horizon, long_ties(settings), long_rounds(settings))
 
 
 def _long_adversarial(settings: PaperSettings) -> list[Cell]:
     """Return a game for each horizon: the reversal comes later in a longer one."""
-    K, cost = settings.n_arms, ADVERSARIAL_COST
+    K, cost = settings.n_arms, settings.cost(ADVERSARIAL_COST)
     return [
         _cell({"tsallis-switch": TsallisSwitch(K, switching_cost=cost)}, Reversal(K, T), cost, T, 1)
         for T in horizons(settings)

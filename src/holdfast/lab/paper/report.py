@@ -63,10 +63,12 @@ from holdfast.report.html import (
     raised,
     table,
 )
-from holdfast.text import counted, decimals, number, three_digits
+from holdfast.text import counted, decimals, listed_words, number, three_digits
 
 SWITCH, INF, EXP3, BLOCKS, ARITHMETIC, GEOMETRIC = POLICIES
 WHOLE = "regret with switching"
+LETTERS = {"K": "arms K", "T": "rounds T", "λ": "switching cost λ"}
+"""The fact behind each letter."""
 TITLE = "Bandits with switching costs, reproduced"
 LEAD = (
     "The experiments of Rouyer, Seldin and Cesa-Bianchi, An Algorithm for Stochastic and Adversarial Bandits with "
@@ -90,7 +92,9 @@ class FigureNote:
 
 
 def figure_notes(figure: str, tables: PaperTables) -> list[str]:
-    """Return the notes on a figure that are true of this run."""
+    """Return the notes on a figure that are true of this run; none, where λ is not the one that they are about."""
+    if "λ" in FIGURES[figure].changes(tables.settings):
+        return []
     notes = FIGURE_NOTES[figure]
     return [note.words for note in notes if note.asks is None or agree(answers(note.asks(tables)))]
 
@@ -317,8 +321,26 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
 
 def conclusions(findings: Findings) -> list[str]:
     """Return at most five sentences, one for each question that the run has tables for."""
-    asked = (_costly_switches, _adversary, _against_base, _bound, _growth)
-    return [sentence for ask in asked if (sentence := ask(findings))]
+    tables = findings.with_papers_cost()
+    measured = [ask(tables) for ask in (_costly_switches, _adversary, _against_base)]
+    return [sentence for sentence in (*measured, _bound(findings), _growth(findings)) if sentence]
+
+
+def changes(findings: Findings) -> list[str]:
+    """Say what was played otherwise than in the paper, and what that does to the verdicts; nothing if nothing was."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for figure in findings.figures:
+        for letter, (here, there) in figure.changes(findings.settings).items():
+            found.setdefault(letter, (here, []))[1].append(there)
+    if not found:
+        return []
+    said = listed_words([f"{letter} = {here}" for letter, (here, _) in found.items()])
+    paper = listed_words([f"{letter} = {' or '.join(dict.fromkeys(there))}" for letter, (_, there) in found.items()])
+    lines = [f"Played with {said}; the paper has {paper}. The verdicts are about what was played."]
+    if findings.not_judged:
+        many = counted(len(findings.not_judged), "claim is", "claims are")
+        lines.append(f"{many} not judged, being about the paper's λ: {', '.join(findings.not_judged)}.")
+    return lines
 
 
 def overview(findings: Findings) -> HeatMap | None:
@@ -348,7 +370,7 @@ def _times(large: float, small: float) -> str:
     return f"{three_digits(large / small)} times" if small > 0 else "many times"
 
 
-def _costly_switches(findings: Findings) -> str:
+def _costly_switches(findings: PaperTables) -> str:
     table = "stochastic-hard"
     if table not in findings:
         return ""
@@ -367,7 +389,7 @@ def _costly_switches(findings: Findings) -> str:
     return f"{said}blocks do not pay here, Tsallis-Switch pays {factor} as much as Tsallis-INF."
 
 
-def _adversary(findings: Findings) -> str:
+def _adversary(findings: PaperTables) -> str:
     table = "adversarial"
     if table not in findings:
         return ""
@@ -385,7 +407,7 @@ def _adversary(findings: Findings) -> str:
     return f"{said}" + ("elimination still wins here." if orders == {"higher"} else "which is lower is not decided.")
 
 
-def _against_base(findings: Findings) -> str:
+def _against_base(findings: PaperTables) -> str:
     names = [name for name in FIGURES if name.startswith("stochastic-") and name in findings]
     if not names:
         return ""
@@ -459,15 +481,22 @@ def chart_of(figure: Figure, findings: Findings) -> LineChart:
 
 
 def facts_of(figure: Figure, settings: PaperSettings) -> dict[str, str]:
-    """Return the settings a figure was played with."""
+    """Return the settings a figure was played with, and the paper's where they differ."""
     facts = dict(figure.facts)
-    if not any(name.startswith("arms") for name in facts):
-        facts["arms K"] = str(settings.n_arms)
-    return facts | {
-        "rounds T": number(settings.horizon),
-        "replications": number(settings.replications),
-        "seed": str(settings.seed),
-    }
+    facts.setdefault("arms K", str(settings.n_arms))
+    facts["rounds T"] = number(settings.horizon)
+    for letter, (here, there) in figure.changes(settings).items():
+        facts[LETTERS[letter]] = f"{here} (the paper: {there})"
+    return facts | {"replications": number(settings.replications), "seed": str(settings.seed)}
+
+
+def title_of(figure: Figure, settings: PaperSettings) -> str:
+    """Return the title of a figure as it was played: another λ takes the place of "cheap" or "costly"."""
+    changed = {letter: f"{letter} = {here}" for letter, (here, _) in figure.changes(settings).items()}
+    title = figure.title
+    if "λ" in changed:
+        title = title.removesuffix(", cheap switches").removesuffix(", costly switches")
+    return f"{title} ({', '.join(changed.values())})" if changed else title
 
 
 def command_of(names: Sequence[str], settings: PaperSettings) -> str:
@@ -478,6 +507,7 @@ def command_of(names: Sequence[str], settings: PaperSettings) -> str:
             *names,
             f"--replications {settings.replications} --horizon {settings.horizon}",
             f"--arms {settings.n_arms} --seed {settings.seed}",
+            *([f"--switching-cost {settings.switching_cost:g}"] if settings.switching_cost is not None else []),
             *(f"--with {name}" for name in settings.further),
         ]
     )
@@ -488,6 +518,7 @@ def command_of(names: Sequence[str], settings: PaperSettings) -> str:
 
 def _opening(findings: Findings) -> list[Html]:
     parts = [
+        *(paragraph(line) for line in changes(findings)),
         listed([raised(sentence) for sentence in conclusions(findings)], "conclusions", numbered=True),
         _counts(findings),
     ]
@@ -511,14 +542,14 @@ def _counts(findings: Findings) -> Html:
         if (count := sum(verdict.verdict == kind for verdict in findings.verdicts))
     ]
     total = element("a", counted(len(findings.verdicts), "claim"), href="#ledger")
-    return paragraph(total, " of the paper judged: ", joined(*said, between=" \u2002"))
+    return paragraph(total, " judged: ", joined(*said, between=" \u2002"))
 
 
 # ---- a figure ----
 
 
 def _figure(figure: Figure, findings: Findings) -> Section:
-    chart = chart_of(figure, findings)
+    chart, title = chart_of(figure, findings), title_of(figure, findings.settings)
     settings, verdicts = findings.settings, [v for v in findings.verdicts if v.figure == figure.name]
     aside = [heading("Settings"), pairs(facts_of(figure, settings))]
     for row in figure.rows:
@@ -529,13 +560,13 @@ def _figure(figure: Figure, findings: Findings) -> Section:
     judged = [joined(_marked(v), element("a", raised(v.claim), href=f"#claim-{v.id}")) for v in verdicts]
     parts = [
         *(paragraph(words) for words in figure_notes(figure.name, findings)),
-        line_chart(chart, f"{figure.title}: mean and one standard deviation over the rounds"),
+        line_chart(chart, f"{title}: mean and one standard deviation over the rounds"),
         element("div", element("div", *finals), element("div", *aside, class_="aside"), class_="facts"),
         *([heading("Claims judged by it"), listed(judged, "judged")] if judged else []),
         heading("Run it again"),
         code(command_of([figure.name], settings)),
     ]
-    return Section(figure.title, parts, name=figure.name, above=figure.place)
+    return Section(title, parts, name=figure.name, above=figure.place)
 
 
 def _in(row: Row) -> str:
@@ -593,7 +624,8 @@ def _ledger(findings: Findings) -> Section:
             " computed: a claim holds if all that was measured for it says so, fails if nothing does and something "
             "speaks against it, and is otherwise conditional. Those that do not simply hold come first. "
             + "; ".join(counts(findings.verdicts))
-            + "."
+            + ". "
+            + " ".join(changes(findings))
         )
     ]
     for kind, verdicts in groups.items():

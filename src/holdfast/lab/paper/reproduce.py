@@ -24,7 +24,7 @@ from holdfast.lab.paper.plan import (
     paper_plan,
     rows_of,
 )
-from holdfast.lab.paper.report import chart_of, report_of
+from holdfast.lab.paper.report import chart_of, report_of, title_of
 from holdfast.lab.tables import play
 from holdfast.policies.registry import POLICIES as POLICY_IDS
 from holdfast.report.drawing import KINDS, write_images
@@ -67,6 +67,7 @@ def reproduce(
     replications: int = 10,
     horizon: int = 100_000,
     n_arms: int = 8,
+    switching_cost: float | None = None,
     seed: int = 0,
     further: Sequence[str] = (),
     backend: str | Backend = "threads",
@@ -92,6 +93,9 @@ def reproduce(
         The folder.
     replications, horizon, n_arms, seed
         The size of the run; the defaults are the paper's.
+    switching_cost
+        λ of every figure that has a constant λ above zero, in place of its own. Claims about the paper's λ are then not
+        judged. Whatever differs from the paper stands with figures, tables and verdicts.
     further
         Policies to play and draw beside the paper's six, any number: ids, or ``"module:Class"`` for your own, with
         parameters ``"module:Class:name=value"``.
@@ -102,7 +106,7 @@ def reproduce(
     """
     need("matplotlib")
     asked = chosen(figures)
-    settings = PaperSettings(replications, horizon, n_arms, seed, tuple(further))
+    settings = PaperSettings(replications, horizon, n_arms, seed, tuple(further), switching_cost)
     where = find_backend(backend, workers=workers, scheduler=scheduler)
     with claimed(out, "reproducing the paper") as folder:
         outputs = Outputs(folder, WHAT, MANIFEST)
@@ -164,8 +168,9 @@ def _others(outputs: Outputs, asked: Sequence[Figure], settings: PaperSettings) 
         return []
     before, figures, version = _saved(folder)
     others = [figure for figure in figures if figure not in asked]
-    changed = [f"{name} {value}" for name, value in before.plain().items() if value != settings.plain().get(name)]
-    changed += ["no further policies"] if settings.further and not before.further else []
+    had, has = before.plain(), settings.plain()
+    changed = [f"{name} {value}" for name, value in had.items() if value != has.get(name)]
+    changed += [f"no {name} given" for name in has if name not in had]
     changed += [f"holdfast {version}"] if version != holdfast.__version__ else []
     if others and changed:
         raise HoldfastError(
@@ -209,7 +214,7 @@ def _write(outputs: Outputs, findings: Findings, played: Sequence[Row]) -> None:
             for name, replications in row.files(settings).items():
                 first_replications(findings[row.table], replications).write(new / name)
         for figure in figures:
-            write_images(chart_of(figure, findings), new, figure.name, figure.title)
+            write_images(chart_of(figure, findings), new, figure.name, title_of(figure, settings))
         write_whole(new / LEDGER, _ledger(findings))
         write_whole(new / REPORT, report_of(findings).encode())
         return _files(figures, played, settings)
@@ -226,5 +231,6 @@ def _ledger(findings: Findings) -> bytes:
             "confidence": CONFIDENCE,
             "replications judged": findings.settings.judged,
             "verdicts": [verdict.plain() for verdict in findings.verdicts],
+            "not judged": list(findings.not_judged),
         }
     )
