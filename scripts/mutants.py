@@ -3,12 +3,13 @@
     make mutants                                            (the fixed sample: at most 30 minutes on two cores)
     python scripts/mutants.py --rooms policies --sample 40 --seed 7
     python scripts/mutants.py --only 'numerics/simplex.py'  (every fault of one file)
+    python scripts/mutants.py --given faults.toml           (a list: [[fault]] file, before, after, tests)
 
 A fault changes one place: a comparison's boundary or direction, an operator, a number, `and` to `or`, `min` to `max`, a
-condition to its opposite. Each is tried in a copy of the package by the tests of its room: kernels of policies with the
-compiler off, the rest compiled. It is caught if a test fails or runs into the time limit. Survivors that are accepted
-are in ``scripts/accepted_mutants.toml``, each with its reason; any other makes the exit status 1 if fewer than 85 % are
-caught.
+condition to its opposite. Each is tried in a copy of the package by the tests of its room, those first that name what
+was changed: kernels of policies with the compiler off, the rest compiled. It is caught if a test fails or runs into
+the time limit. Survivors that are accepted are in ``scripts/accepted_mutants.toml``, each with its reason; any other
+makes the exit status 1 if fewer than 85 % are caught.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import itertools
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -51,6 +54,10 @@ class Room:
 
 ROOMS = {
     "numerics": Room(("numerics/*.py",), ("tests/numerics", "tests/results", "tests/players")),
+    "statistics": Room(
+        ("numerics/statistics.py", "lab/judge.py", "decisions/holdout.py", "replays/costs.py"),
+        ("tests/numerics", "tests/lab", "tests/decisions/test_held_back.py", "tests/replays", "tests/results"),
+    ),
     "bounds": Room(
         ("bounds/*.py",), ("tests/bounds", "tests/frozen/test_numbers.py", "tests/policies/adaptive/test_bounds.py")
     ),
@@ -107,29 +114,36 @@ class Fault:
         return f"{self.file} {self.function}: {self.before} → {self.after}"
 
 
-def places(node: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, str, str]]:
-    """Yield each place that can be changed, the function it lies in, and the field to change."""
+def places(node: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, str]]:
+    """Yield each place that can be changed, and the function it lies in. Messages are left alone."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         function = f"{function}.{node.name}".lstrip(".")
+    if isinstance(node, (ast.Raise, ast.JoinedStr)):
+        return
     for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "type_params") or isinstance(node, ast.Raise):
+        if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
                 yield from places(child, function)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPS:
-        yield node, function, "compare"
-    elif isinstance(node, (ast.BinOp, ast.BoolOp, ast.AugAssign)) and type(node.op) in SWAPS:
-        yield node, function, "operator"
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield node, function, "number"
-    elif NAMES.keys() & {getattr(node, "id", None), getattr(node, "attr", None)}:
-        yield node, function, "name"
-    elif isinstance(node, (ast.If, ast.IfExp, ast.While)) and function:
-        yield node, function, "condition"
+    match node:
+        case ast.Compare(ops=[only]):
+            changes = type(only) in SWAPS
+        case ast.BinOp() | ast.BoolOp() | ast.AugAssign():
+            changes = type(node.op) in SWAPS
+        case ast.Constant():
+            changes = type(node.value) in (int, float)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            changes = name in NAMES
+        case ast.If() | ast.IfExp() | ast.While():
+            changes = bool(function)
+        case _:
+            changes = False
+    if changes:
+        yield node, function
 
 
-def change(node: ast.AST, kind: str) -> None:
+def change(node: ast.AST) -> None:
     """Plant the fault, in place."""
     match node:
         case ast.Compare():
@@ -148,22 +162,40 @@ def change(node: ast.AST, kind: str) -> None:
             node.test = ast.UnaryOp(ast.Not(), node.test)
 
 
-def shown(node: ast.AST) -> str:
-    """Return the place as source, without the body of a branch."""
-    return ast.unparse(node.test if isinstance(node, (ast.If, ast.IfExp, ast.While)) else node)
+def written(node: ast.AST) -> ast.AST:
+    """Return what a fault changes in the source: of a branch its condition alone."""
+    return node.test if isinstance(node, (ast.If, ast.IfExp, ast.While)) else node
 
 
 def faults_of(room: str, file: Path) -> Iterator[Fault]:
-    """Yield every fault of one file."""
+    """Yield every fault of one file; all else in it stays as it is written."""
     source = (ROOT / file).read_text(encoding="utf-8")
-    tree = ast.parse(source)
-    for index in range(sum(1 for _ in places(tree))):
-        changed = copy.deepcopy(tree)
-        node, function, kind = next(one for i, one in enumerate(places(changed)) if i == index)
-        before, line = shown(node), node.lineno  # type: ignore[attr-defined]
-        change(node, kind)
-        text = ast.unparse(ast.fix_missing_locations(changed))
-        yield Fault(room, str(file.relative_to(PACKAGE)), function, before, shown(node), line, text)
+    starts = [0, *itertools.accumulate(len(line.encode()) for line in source.splitlines(keepends=True))]
+    for node, function in places(ast.parse(source)):
+        place = written(node)
+        first = starts[place.lineno - 1] + place.col_offset  # type: ignore[attr-defined]
+        last = starts[place.end_lineno - 1] + place.end_col_offset  # type: ignore[attr-defined]
+        before, line = ast.unparse(place), place.lineno  # type: ignore[attr-defined]
+        changed = copy.deepcopy(node)
+        change(changed)
+        after, whole = ast.unparse(written(changed)), source.encode()
+        text = (whole[:first] + after.encode() + whole[last:]).decode()
+        yield Fault(room, str(file.relative_to(PACKAGE)), function, before, after, line, text)
+
+
+def given_in(list_of_faults: Path) -> list[Fault]:
+    """Return the faults of a list: what stands once in a file, what takes its place, and who should notice."""
+    found = []
+    for fault in tomllib.loads(list_of_faults.read_text(encoding="utf-8"))["fault"]:
+        room = " ".join(fault["tests"])
+        ROOMS[room] = Room((), tuple(fault["tests"]))
+        source = (ROOT / PACKAGE / fault["file"]).read_text(encoding="utf-8")
+        if source.count(fault["before"]) != 1:
+            sys.exit(f"{fault['file']} has {source.count(fault['before'])} times: {fault['before']}")
+        line = source[: source.index(fault["before"])].count("\n") + 1
+        text = source.replace(fault["before"], fault["after"])
+        found.append(Fault(room, fault["file"], "", fault["before"], fault["after"], line, text))
+    return found
 
 
 def sampled(rooms: list[str], size: int, seed: int, only: str | None) -> list[Fault]:
@@ -184,6 +216,19 @@ def sampled(rooms: list[str], size: int, seed: int, only: str | None) -> list[Fa
     return chosen
 
 
+def tests_of(room: Room, fault: Fault | None) -> list[str]:
+    """Return the room's files of tests, those first that name the fault's function or module."""
+    files = sorted(
+        file
+        for place in room.tests
+        for file in ([ROOT / place] if place.endswith(".py") else (ROOT / place).rglob("test_*.py"))
+    )
+    if fault:
+        words = (fault.function.rpartition(".")[2] or "-", Path(fault.file).stem)
+        files.sort(key=lambda file: [-len(re.findall(rf"\b{word}\b", file.read_text("utf-8"))) for word in words])
+    return [str(file.relative_to(ROOT)) for file in files]
+
+
 class Bench:
     """A copy of the package in which one fault at a time is tried."""
 
@@ -195,17 +240,17 @@ class Bench:
             shutil.copytree(known, folder / "cache" / "holdfast")
 
     def caught(self, fault: Fault | None, room: Room) -> tuple[bool, str]:
-        """Run the tests of the room; return whether one failed, and the last lines."""
+        """Run the tests of the room; return whether one failed, and the last line."""
         file = self.folder / PACKAGE / fault.file if fault else None
         whole = file.read_bytes() if file else b""
         if file and fault:
             file.write_text(fault.text, encoding="utf-8")
-        words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", room.marked, *room.tests]
+        words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", room.marked]
         plain = {"NUMBA_DISABLE_JIT": "0" if room.compiled else "1"}
         own = {"PYTHONPATH": str(self.folder / "src"), "XDG_CACHE_HOME": str(self.folder / "cache")}
         try:
             run = subprocess.run(
-                words,
+                words + tests_of(room, fault),
                 cwd=ROOT,
                 env={**os.environ, **own, **plain, "PYTHONDONTWRITEBYTECODE": "1"},
                 capture_output=True,
@@ -227,11 +272,14 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=25, help="faults in each room")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="every fault of the file whose path ends so")
+    parser.add_argument("--given", type=Path, help="the faults of this list")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
-    rooms = given.rooms.split(",")
     accepted = tomllib.loads(ACCEPTED.read_text(encoding="utf-8"))["accepted"]
-    faults = sampled(rooms, given.sample, given.seed, given.only)
+    faults = (
+        given_in(given.given) if given.given else sampled(given.rooms.split(","), given.sample, given.seed, given.only)
+    )
+    rooms = list(dict.fromkeys(fault.room for fault in faults))
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         benches: SimpleQueue[Bench] = SimpleQueue()
@@ -249,11 +297,14 @@ def main() -> int:
             for name, (failed, line) in zip(rooms, pool.map(lambda name: tried(None, ROOMS[name]), rooms), strict=True):
                 if failed:
                     sys.exit(f"the tests of {name} fail without any fault: {line}")
-            found = list(pool.map(lambda fault: tried(fault, ROOMS[fault.room])[0], faults))
-    survivors = [fault for fault, caught in zip(faults, found, strict=True) if not caught]
-    for fault in survivors:
-        why = accepted.get(fault.name)
-        print(f"{'accepted' if why else 'SURVIVED'}  {fault.name}  (line {fault.line}){f': {why}' if why else ''}")
+            found = []
+            for fault, (failed, line) in zip(
+                faults, pool.map(lambda fault: tried(fault, ROOMS[fault.room]), faults), strict=True
+            ):
+                found.append(failed)
+                why = accepted.get(fault.name)
+                said = "caught  " if failed else "accepted" if why else "SURVIVED"
+                print(f"{said}  {fault.name}  (line {fault.line}): {why or line}", flush=True)
     counted = [
         (fault, caught) for fault, caught in zip(faults, found, strict=True) if caught or fault.name not in accepted
     ]
