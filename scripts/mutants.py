@@ -193,8 +193,14 @@ def given_in(list_of_faults: Path) -> list[Fault]:
         if source.count(fault["before"]) != 1:
             sys.exit(f"{fault['file']} has {source.count(fault['before'])} times: {fault['before']}")
         line = source[: source.index(fault["before"])].count("\n") + 1
+        around = [
+            node.name
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and node.lineno <= line <= (node.end_lineno or 0)
+        ]
         text = source.replace(fault["before"], fault["after"])
-        found.append(Fault(room, fault["file"], "", fault["before"], fault["after"], line, text))
+        found.append(Fault(room, fault["file"], ".".join(around), fault["before"], fault["after"], line, text))
     return found
 
 
@@ -240,7 +246,7 @@ class Bench:
             shutil.copytree(known, folder / "cache" / "holdfast")
 
     def caught(self, fault: Fault | None, room: Room) -> tuple[bool, str]:
-        """Run the tests of the room; return whether one failed, and the last line."""
+        """Run the tests of the room; return whether one failed, and which."""
         file = self.folder / PACKAGE / fault.file if fault else None
         whole = file.read_bytes() if file else b""
         if file and fault:
@@ -262,7 +268,8 @@ class Bench:
         finally:
             if file:
                 file.write_bytes(whole)
-        return run.returncode != 0, (run.stdout.strip().splitlines() or [""])[-1]
+        said = run.stdout.strip().splitlines() or [""]
+        return run.returncode != 0, next((line for line in said if line.startswith(("FAILED", "ERROR"))), said[-1])
 
 
 def main() -> int:
@@ -294,7 +301,8 @@ def main() -> int:
                 benches.put(bench)
 
         with ThreadPoolExecutor(given.workers) as pool:
-            for name, (failed, line) in zip(rooms, pool.map(lambda name: tried(None, ROOMS[name]), rooms), strict=True):
+            whole = [] if given.given else rooms
+            for name, (failed, line) in zip(whole, pool.map(lambda name: tried(None, ROOMS[name]), whole), strict=True):
                 if failed:
                     sys.exit(f"the tests of {name} fail without any fault: {line}")
             found = []
