@@ -43,6 +43,8 @@ class Trial:
     keys: int = 0
     """Conversations that rounds may belong to; some go on for the whole game."""
     learn_after: int | None = None
+    scale: hf.Scale | None = None
+    """``SCALE``, by which outcomes are weighed."""
     processes: int = 2
     threads: int = 2
     mischief: Sequence[str] = ("kill",)
@@ -51,6 +53,9 @@ class Trial:
     """Seconds between two, on average."""
 
 
+SCALE = hf.Scale(latency=(2.0, 10.0))
+"""Its losses are exact for latencies in 1024ths."""
+
 # ---- workers
 
 
@@ -58,6 +63,15 @@ def loss_of(id: str, bounds: tuple[float, float]) -> float:
     """A loss that the id alone decides, so that a repeated report is the same."""
     low, high = bounds
     return low + (high - low) * (int(hashlib.sha256(id.encode()).hexdigest()[:8], 16) % 1000) / 1000
+
+
+def outcome_of(id: str, trial: Trial) -> tuple[dict[str, float], float]:
+    """What is reported of a decision, and the loss that it comes to: with a scale, latencies also beyond its ends."""
+    loss = loss_of(id, trial.policy.bounds)
+    if trial.scale is None:
+        return {"loss": loss}, loss
+    latency = 1.0 + round(1024 * loss) / 1024 * 10.0
+    return {"latency": latency}, min(max((latency - 2.0) / 8.0, 0.0), 1.0)
 
 
 class Worker:
@@ -129,10 +143,11 @@ class Worker:
         bounds = self.trial.policy.bounds
         if chance.random() < 0.3:
             some, held[:] = held[:5], held[5:]
-            losses = {id: loss_of(id, bounds) for id in some}
+            outcomes = {id: outcome_of(id, self.trial) for id in some}
+            losses = {id: loss for id, (_, loss) in outcomes.items()}
             refused: dict[str, Exception] = {}
             try:
-                receipts = self.router.tell(losses)
+                receipts = self.router.tell({id: outcome for id, (outcome, _) in outcomes.items()})
             except hf.errors.SomeRefused as error:
                 refused = {str(getattr(reason, "id", "")): reason for reason in error.refused}
                 receipts = []
@@ -142,9 +157,12 @@ class Worker:
                 self.refusal(reason, begin, id, losses[id])
             return
         id = held.pop() if chance.random() < 0.7 else held[-1]
-        loss = loss_of(id, bounds) if chance.random() < 0.95 else bounds[0] + 0.12345
+        outcome, loss = outcome_of(id, self.trial)
+        if chance.random() > 0.95:
+            loss = bounds[0] + 0.12345
+            outcome = {"loss": loss}
         try:
-            receipt = self.router.tell(id, loss)
+            receipt = self.router.tell(id, **outcome)
         except hf.HoldfastError as reason:
             self.refusal(reason, begin, id, loss)
         else:
@@ -187,7 +205,7 @@ class Attack:
         watch(self.url)
         trial = self.trial
         settings = {"patience": trial.patience, "missing": trial.missing, "remember": trial.remember}
-        settings |= {"holdback": trial.holdback, "learn_after": trial.learn_after}
+        settings |= {"holdback": trial.holdback, "learn_after": trial.learn_after, "scale": trial.scale}
         hf.open(self.url, "game", trial.policy, seed=self.seed, **settings).close()
 
     def start(self) -> None:
@@ -276,7 +294,7 @@ class Attack:
                 patience: timedelta | int = timedelta(seconds=self.chance.uniform(0.02, 0.3))
                 if not waits and self.chance.random() < 0.5:
                     patience = self.chance.randint(1, 60)
-                ways += [{"patience": patience}, {"missing": self.chance.choice(["mean", sum(policy.bounds) / 4])}]
+                ways += [{"patience": patience}, {"missing": self.chance.choice(["mean", sum(policy.bounds) / 2])}]
             if hasattr(policy, "switching_cost"):
                 cost = round(policy.switching_cost * self.chance.choice([0.5, 0.8, 1.25, 2.0]), 6)  # as one writes it
                 ways.append({"switching_cost": max(cost, 0.01)})

@@ -25,6 +25,7 @@ from typing import Any
 import naive
 import naive_adaptive
 import psycopg
+from naive_saving import Unit, saving_of
 from psycopg.rows import dict_row
 
 import holdfast as hf
@@ -273,6 +274,9 @@ class Seen:
     began: float
     forced: int = 0
     key: str | None = None
+    share: float = 0.0
+    """Of the holdback that it began under; negative without a rule."""
+    price: float = 0.0
     draw: dict[str, float] = field(default_factory=dict)
     """The policy's draw: its arm, rounds and probability."""
     live: bool = False
@@ -295,6 +299,10 @@ class Seen:
         for first, count, arm, probability in json.loads(self.played or "[]"):
             found[first : first + count] = [(arm, probability)] * len(found[first : first + count])
         return found
+
+    def missing(self) -> list[int]:
+        """Return the rounds whose losses did not come until it was settled, or at all."""
+        return [] if self.order is None else [round for round in range(self.rounds) if round not in self.losses]
 
     def counts(self) -> tuple[float, int]:
         """The total that counts and its rounds, as the policy hears them."""
@@ -323,6 +331,8 @@ class Checker:
         self.asks: dict[tuple[int, int], Row] = {}
         """Each ask that was ever made, by block and first round."""
         self.asked = self.switches = self.settled = self.forgotten = self.removed = self.revision = 0
+        self.compared = self.gone = 0
+        """Units whose comparison was checked, and the last block whose row was removed."""
         self.arm, self.clock, self.worst = -1, -math.inf, 0.0
         self.current = 0
         """The policy's block, or the rule's, whose rounds are handed out; conversations and pins go on beside it."""
@@ -397,7 +407,11 @@ class Checker:
         self._order(begun, observed, early, corrected, at_begin)
         remember = self.settings.remember  # what a change settles, it forgets by the settings before it
         if changed:
+            scale, since = self.settings.scale, self.settings.held_since
             self._set(changed[-1])
+            same, found = self.settings.scale == scale, self.settings.held_since
+            begins = found == since if same else len(self.blocks) - len(begun) <= found <= len(self.blocks)
+            must(begins, f"the comparison begins after block {found}")
             for twin in self.twins:
                 twin.change(self.policy, self.active)
         self._check_rows(rows)
@@ -407,13 +421,17 @@ class Checker:
     def _begun(self, row: Row) -> Seen:
         must(row.number == len(self.blocks) + 1, f"block {row.number} follows block {len(self.blocks)}")
         rounds = row.rounds if row.key is None else 0
-        block = Seen(row.number, row.arm, rounds, row.probability, row.began, row.forced, row.key)
+        block = Seen(row.number, row.arm, rounds, row.probability, row.began, row.forced, row.key, row.share, row.price)
         block.draw, block.live = json.loads(row.data), row.key is not None
         if row.forced != 1:
             self.units, self.by_rule = self.units + 1, self.by_rule + (row.forced == 2)
             must(row.forced == 0 or self.settings.holdback > 0, f"block {row.number} is the rule's, and there is none")
         else:
             must(row.arm in self.pin or bool(self.pin_changed), f"block {row.number} is pinned, and nothing was")
+        share = self.settings.holdback if row.forced != 1 else 0.0
+        price = (self.policy.get("switching_cost") or 0.0) if share else 0.0
+        fits = (abs(row.share), row.price) == (share, price) and (row.share > 0.0 or row.forced != 2)
+        must(fits or bool(self.pin_changed), f"block {row.number} has the share {row.share} at the price {row.price}")
         self.blocks[row.number] = self.open[row.number] = block
         must(row.began >= self.clock, f"block {row.number} began before the time that was seen")
         return block
@@ -757,7 +775,7 @@ class Checker:
             block = self.blocks[number]
             self.kept -= block.rounds if "losses" in block.stored else 0
             block.stored.clear()
-            self.removed += 1
+            self.removed, self.gone = self.removed + 1, max(self.gone, number)
         self.forgotten = forgotten
         wrong = [n for n in single - gone if "losses" in self.blocks[n].stored]
         must(not wrong, f"losses of blocks {wrong} were deleted and are not said to be")
@@ -814,6 +832,17 @@ class Checker:
             found = (arm.blocks, arm.rounds, arm.told, arm.losses)
             must(found == counts, f"arm {arm.arm!r} has {found}, not {counts}")
             must(arm.last_used == max((block.began for block in mine), default=None), f"arm {arm.arm!r} was used later")
+            lost = [block for block in mine for r in block.missing() if players[block.number][r] == number]
+            instead = [block.stand_in for block in lost if block.stand_in is not None]
+            mean = math.fsum([*losses, *instead]) / len([*losses, *instead]) if losses or instead else 0.0
+            must((arm.mean is None) == (not losses and not instead), f"arm {arm.arm!r} has the mean {arm.mean}")
+            shown, due = (arm.missing_losses, arm.mean or 0.0), (math.fsum(instead), mean)
+            near = all(
+                math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12) for one, other in zip(shown, due, strict=True)
+            )
+            must(
+                arm.missing == len(lost) and near, f"arm {arm.arm!r} has {arm.missing}, {shown}, not {len(lost)}, {due}"
+            )
         share = self.settings.holdback
         off = abs(self.by_rule - share * self.units)  # a false alarm in 10⁸ games
         must(
@@ -822,6 +851,36 @@ class Checker:
         open_now = {tuple(map(int, decision.id.split("-")[1:3])) for decision in router.open_decisions}
         expected_open = {(b.number, r) for b in self.open.values() for r in range(b.handed) if r not in b.losses}
         must(open_now == expected_open, "the open decisions are others")
+
+    def check_comparison(self, router: hf.Router) -> None:
+        """Check the policy's saving against the rule, where no unit is open."""
+        units, last, (low, high) = [], None, self.policy["units"]
+        compared = (b for b in self.blocks.values() if b.number > max(self.gone, self.settings.held_since) and b.share)
+        for block in compared:
+            counted = [*block.losses.values()]
+            counted += [block.stand_in for _ in block.missing() if block.stand_in is not None]
+            cost = math.fsum(counted) / len(counted) if counted else (low + high) / 2
+            size, arms = (1.0, []) if block.key is not None else (block.draw["rounds"], [arm for arm, _ in block.by()])
+            if block.key is None and not block.forced:
+                arms, last = [arm for arm in (last, *arms) if arm is not None], arms[-1] if arms else last
+            cost += block.price * sum(one != other for one, other in pairwise(arms)) / size
+            if 0.0 < block.share < 1.0:
+                units.append(Unit(cost, size, block.share, block.forced == 2, high + block.price - low))
+                if block.order is None:
+                    return
+        if units:
+            saving, expected = router.history.compare(), saving_of(units, low)
+            held = sum(unit.held for unit in units)
+            must(
+                (saving.units, saving.held_back, saving.open) == (len(units), held, 0), f"others are compared: {saving}"
+            )
+            shown = (saving.difference, saving.low, saving.high)
+            near = all(
+                math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-11)
+                for one, other in zip(shown, expected, strict=True)
+            )
+            must(near, f"the comparison says {shown}, not {expected}")
+            self.compared = len(units)
 
 
 def check(url: str, name: str = "game") -> Checker:
@@ -832,6 +891,7 @@ def check(url: str, name: str = "game") -> Checker:
         checker.step(step)
     with hf.open(url, name) as router:
         checker.check_totals(router)
+        checker.check_comparison(router)
     return checker
 
 

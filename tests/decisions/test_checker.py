@@ -6,7 +6,7 @@ scripts/attack_store.py does the same for an hour.
 from datetime import timedelta
 
 import pytest
-from attack import Trial, attack
+from attack import SCALE, Trial, attack
 from checker import Violation, check, watch
 from conftest import place_in
 from games import POLICIES, SWITCH, replace_in_rules
@@ -18,6 +18,7 @@ from holdfast.decisions.rules import arms, ask, report
 from holdfast.decisions.settings import Part, Settings, Setup
 
 SECONDS = 2.5
+FAR = hf.TsallisSwitch(arms=["a", "b", "c"], units=(10.0, 20.0), switching_cost=6.0)
 LIVE = ("kill", "kill", "change", "operate", "compact", "deploy")
 FILES = (*LIVE, "save", "put_back", "copy_closed")
 
@@ -44,6 +45,11 @@ TRIALS = {
     "exp3-blocks": ("sqlite", Trial(POLICIES["exp3-blocks"], 40, 1.0, processes=1, threads=4, mischief=FILES)),
     "base": ("sqlite", Trial(hf.BaSE(3, horizon=10**6, order="random"), timedelta(seconds=0.03), mischief=LIVE)),
     "own units": ("sqlite", Trial(POLICIES["own units"], 15, mischief=FILES, every=0.3)),
+    "units above 0": (
+        "sqlite",
+        Trial(FAR, timedelta(seconds=0.05), "drop", keys=3, holdback=0.4, learn_after=1, mischief=LIVE),
+    ),
+    "a scale": ("postgresql", Trial(SWITCH, 12, "drop", scale=SCALE, keys=3, holdback=0.2, mischief=LIVE)),
 }
 
 
@@ -173,12 +179,12 @@ OPERATORS = {
 }
 
 
-def watched(place, **options):
+def watched(place, policy=SWITCH, **options):
     with_tables = place.store()
     with_tables.create([])
     with_tables.close()
     watch(place.at)
-    return place.open("game", SWITCH, seed=3, **{"patience": 4, "missing": 0.25, **options})
+    return place.open("game", policy, seed=3, **{"patience": 4, "missing": policy.bounds[0] + 0.25, **options})
 
 
 def play_as_operators_do(place, rounds, **options):
@@ -247,11 +253,44 @@ def test_what_operators_do_by_the_right_rules_is_right(lasting_place, patience, 
     assert (checker.asked, checker.by_rule > 5, checker.units > 40, checker.worst < 1e-12) == (300, True, True, True)
 
 
-def test_the_same_game_by_the_right_rules_is_right(lasting_place):
-    game = watched(lasting_place)
-    play_with_gaps(game, 60)
+RIGHT = {
+    "in rounds": {},
+    "in time": {"policy": FAR, "patience": timedelta(seconds=3), "missing": "drop"},
+    "by lateness": {"policy": FAR, "patience": "auto", "missing": "mean", "remember": 10, "keep": 30},
+    "against a rule": {"policy": FAR, "missing": "drop", "holdback": 0.4, "learn_after": 1},
+    "a rule in time": {"policy": POLICIES["adaptive"], "patience": timedelta(seconds=4), "holdback": 0.6, "keep": 20},
+    "by a scale": {"scale": SCALE, "missing": "drop", "holdback": 0.3},
+    "by a scale in time": {"scale": SCALE, "missing": "mean", "patience": timedelta(seconds=2), "holdback": 0.3},
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_same_game_by_the_right_rules_is_right(name, lasting_place):
+    """In other units, with each kind of patience and of missing losses; the comparison too, and from a new scale on."""
+    game, clock = watched(lasting_place, **RIGHT[name]), lasting_place.clock
+    scaled, (low, high) = game.scale is not None, game.policy.bounds
+    arms = game.policy.arms or range(game.policy.n_arms)
+    for t in range(120):
+        clock.now += 1.0
+        keyed = {"key": f"{t // 30}"} if game.policy.arms and t % 6 == 0 else {}
+        decision = game.ask(rule=arms[t % 2], **keyed)
+        if t % 4:
+            share = (t * 5 % 7) / 7
+            game.tell(decision.id, **({"latency": 10.0 * share} if scaled else {"loss": low + (high - low) * share}))
+        if t == 60 and scaled:
+            game.change(scale=hf.Scale(latency=(0.0, 16.0)))
+    for key in range(4 if game.policy.arms else 0):
+        game.end(f"{key}")
+    clock.now += 1000.0
+    if game.hold:
+        game.ask(game.hold, rule=arms[0])
+    clock.now += 1000.0
+    game.settle()
+    for decision in game.open_decisions:
+        game.tell(decision.id, low)
     checker = check(lasting_place.at)
-    assert (checker.asked, checker.missing > 0, checker.worst < 1e-12) == (60, True, True)
+    assert (checker.missing > 0, checker.worst < 1e-12) == (True, True)
+    assert (checker.compared > 8) == ("holdback" in RIGHT[name])
 
 
 class AnyVersion(str):

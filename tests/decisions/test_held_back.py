@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 from games import POLICIES, SWITCH, arms_of
+from naive_saving import Unit, saving_of
 from statistics_of_samples import SEED, assert_at_least, assert_mean
 from test_commands import run
 
@@ -204,23 +205,17 @@ def test_it_says_what_is_saved_and_since_when(keys):
     assert saving.difference == holdback.compare(costs, np.array(whose(router)), 0.3).difference
 
 
-def naive_difference(router, price):
-    """Σ D_t/Σ w_t as docs/production.md has it, for a rule that never changes; `price` is the first λ."""
-    total = weight = 0.0
-    means = {True: [0.5 * (1 + price), 1.0], False: [0.5 * (1 + price), 1.0]}
-    last = None
+def naive_difference(router):
+    """Σ D_t/Σ w_t for a rule that never changes."""
+    units, last = [], None
     for block in router.history.blocks():
         if block.settled_at is None:
             break
-        held, size, price, share = block.forced == 2, json.loads(block.data)["rounds"], block.price, block.share
-        cost = block.total / block.rounds + (0.0 if held or last in (None, block.arm) else price / size)
+        held, size = block.forced == 2, json.loads(block.data)["rounds"]
+        cost = block.total / block.rounds + (0.0 if held or last in (None, block.arm) else block.price / size)
         last = last if held else block.arm
-        policy, rule = (means[who][0] / means[who][1] for who in (False, True))
-        total += size * (policy - rule + ((rule - cost) / share if held else (cost - policy) / (1 - share)))
-        weight += size
-        means[held][0] += size * cost
-        means[held][1] += size
-    return total / weight
+        units.append(Unit(cost, size, block.share, held, 1.0 + block.price))
+    return saving_of(units, 0.0)[0]
 
 
 @pytest.mark.parametrize("price", [0.0, 0.4, 3.0])
@@ -231,7 +226,7 @@ def test_blocks_count_by_their_rounds_and_by_the_policys_own_switches(price):
     play(router, rng, router.hold)  # to the end of its block
     found = router.history.compare()
     assert len({block.rounds for block in router.history.blocks()}) > 1 or price == 0.0
-    assert found.difference == pytest.approx(naive_difference(router, price), rel=1e-9)
+    assert found.difference == pytest.approx(naive_difference(router), rel=1e-9)
 
 
 def test_another_cost_and_another_share_leave_what_was_compared():
@@ -244,7 +239,7 @@ def test_another_cost_and_another_share_leave_what_was_compared():
         play(router, rng, router.hold)
     found = router.history.compare()
     assert found.units == router.history.totals.blocks
-    assert found.difference == pytest.approx(naive_difference(router, 0.4), rel=1e-9)
+    assert found.difference == pytest.approx(naive_difference(router), rel=1e-9)
     router.change(holdback=1.0)
     assert router.history.compare() == found  # all is the rule's from here on, and what is known stays
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 from model import Model, said_of
+from naive_saving import Unit, saving_of
 from places import Clock
 from service import InThread
 
 import holdfast as hf
-from holdfast.decisions import holdout as holdback
 from holdfast.decisions.executor import stored_state
 
 ARMS = ["a", "b", "c"]
@@ -372,24 +372,12 @@ class Play:
                     last = arms[-1]
                 cost += block.price * changes / block.values[1]
             if block in compared:
-                costs.append((cost - low, 1.0 if block.key else block.values[1], block, high + block.price - low))
-        total = variance = whole = 0.0
-        first, means = costs[0][3] / 2, {True: [0.0, 1.0], False: [0.0, 1.0]}
-        for mean in means.values():
-            mean[0] = first
-        for cost, size, block, _ in costs:
-            policy, rule = (means[who][0] / means[who][1] for who in (False, True))
-            off = (rule - cost) / block.share if block.forced else (cost - policy) / (1.0 - block.share)
-            total, variance, whole = total + size * (policy - rule + off), variance + (size * off) ** 2, whole + size
-            means[block.forced][0] += size * cost
-            means[block.forced][1] += size
-        spans = [span / min(block.share, 1.0 - block.share) for _, _, block, span in costs]
-        largest = max(size * span / spans[0] for (_, size, _, _), span in zip(costs, spans, strict=True))
-        half = float(holdback.radius(variance, spans[0], 0.05 * 0.8, largest)) / whole
+                size = 1.0 if block.key else block.values[1]
+                costs.append(Unit(cost, size, block.share, block.forced, high + block.price - low))
         assert (found.units, found.open) == (len(costs), 0)
-        assert found.held_back == sum(block.forced for _, _, block, _ in costs)
-        assert found.difference == pytest.approx(total / whole, rel=1e-9, abs=1e-12)
-        assert (found.low, found.high) == pytest.approx((total / whole - half, total / whole + half), rel=1e-9)
+        assert found.held_back == sum(unit.held for unit in costs)
+        expected = saving_of(costs, self.units[0])
+        assert (found.difference, found.low, found.high) == pytest.approx(expected, rel=1e-9, abs=1e-11)
 
 
 def name_of(row: dict[str, Any]) -> str:
