@@ -619,8 +619,9 @@ class Result:
     ) -> Any:
         """Draw means over the rounds with bands of one standard deviation, a panel per measure.
 
-        A study's grid becomes rows of panels. Needs the extra ``report``. Returns a matplotlib figure, which a notebook
-        shows as a picture, the given axes, or the path.
+        A study's grid becomes rows of panels, or, of one measure, small multiples: panels side by side, named by their
+        values. Needs the extra ``report``. Returns a matplotlib figure, which a notebook shows as a picture, the given
+        axes, or the path.
 
         Parameters
         ----------
@@ -644,7 +645,7 @@ class Result:
         axes
             Matplotlib axes to draw on, one for each measure.
         title
-            Of the figure.
+            Of the figure. A long one becomes smaller, then wraps; ``figure.suptitle`` replaces it.
         """
         from holdfast.report.plots import plot_result  # the one import that points up: pyproject.toml says why
 

@@ -1,5 +1,7 @@
 """`Result.plot`: figures, given axes, images and pages, with the same lines."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -66,7 +68,9 @@ def test_a_page_of_a_grid(grid, tmp_path, browser):
     browser.open(tmp_path / "a.html", width=390, dark=True)
     names = browser.panels("#rounds", "plot.chart.series.slice(1).map(line => line.label)")
     assert names == [["exp3", "tsallis-switch"]] * 2
-    assert [heading.text for heading in browser.all("#rounds h3")] == ["switching_cost = 0.5", "switching_cost = 1"]
+    assert [heading.text for heading in browser.all("#rounds h3")] == ["total cost"]
+    titles = [caption.text.split(" (")[0] for caption in browser.all("#rounds figcaption")]
+    assert titles == ["λ = 0.5", "λ = 1"]
     assert browser.run("return document.documentElement.scrollWidth") <= 390
 
 
@@ -117,6 +121,72 @@ def test_both_axes_may_be_logarithmic_and_powers_are_straight_lines():
     assert axes.get_xticklabels()[-2].get_text() in ("10³", "10⁴", "1,000")
     with pytest.raises(hf.InvalidParameter, match="x_scale must be one of 'linear', 'log'; got 'auto'"):
         hf.Result(frame).plot(x_scale="auto")
+
+
+def grid_of(result, *keys: tuple[str, list[float]]) -> Result:
+    frames = [result.frame]
+    for name, values in reversed(keys):
+        frames = [frame.select(pl.lit(value).alias(name), pl.all()) for value in values for frame in frames]
+    return Result(pl.concat(frames))
+
+
+@pytest.mark.parametrize(
+    ("keys", "size", "shape"),
+    [
+        ([("switching_cost", [0.1, 1.0, 10.0])], "screen", [3]),
+        ([("switching_cost", [0.1, 1.0, 10.0, 100.0])], "screen", [2, 2]),
+        ([("switching_cost", [0.1, 1.0, 10.0])], "column", [1, 1, 1]),
+        ([("environment.gap", [0.1, 0.2]), ("switching_cost", [0.1, 1.0, 10.0])], "page", [3, 3]),
+        ([("environment.gap", [0.1, 0.2]), ("switching_cost", [0.1, 1.0, 10.0, 20.0])], "screen", [4, 4]),
+        ([("environment.gap", [0.1, 0.2]), ("switching_cost", [0.1, 1.0, 10.0])], "neurips", [2, 2, 2]),
+        ([("environment.gap", [0.1]), ("switching_cost", [0.1, 1.0])], "screen", [2]),
+    ],
+)
+def test_one_measure_in_a_grid_makes_small_multiples(result, keys, size, shape):
+    figure = grid_of(result, *keys).plot(measures="switches", size=size)
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    figure.canvas.draw()
+    tops = [round(axes.get_position().y0, 3) for axes in shown]
+    assert [tops.count(top) for top in sorted(set(tops), reverse=True)] == shape
+    varying = [(name, values) for name, values in keys if len(values) > 1]
+    words = {"switching_cost": "λ", "environment.gap": "Δ"}
+    combinations = itertools.product(*([f"{words[name]} = {value:g}" for value in values] for name, values in varying))
+    assert [axes.get_title("left") for axes in shown] == [", ".join(each) for each in combinations]
+    assert sum(bool(axes.get_ylabel()) for axes in shown) == len(shape)  # once in each row
+    assert len({axes.get_yscale() for axes in shown}) == 1
+
+
+def test_several_measures_of_a_grid_stay_rows(grid):
+    figure = grid.plot(measures=["switches", "total_cost"])
+    assert [axes.get_title("left") for axes in figure.axes] == ["λ = 0.5", "", "λ = 1", ""]
+
+
+@pytest.mark.parametrize("size", ["screen", "column", "neurips", (2.0, 2.0)])
+def test_titles_fit_and_can_be_replaced(result, size):
+    figure = result.plot(
+        measures="switches", size=size, title="A title of many words " * 6 + "Donaudampfschifffahrt" * 3
+    )
+    figure.canvas.draw()
+    assert figure._suptitle.get_window_extent().width <= figure.bbox.width
+    assert figure._suptitle.get_text().count("\n") >= 1
+    figure.suptitle("Mine")
+    figure.axes[0].set_title("λ = 1", loc="left")
+    figure.canvas.draw()
+    assert figure._suptitle.get_text() == "Mine"
+
+
+def test_a_scale_chosen_later_has_readable_ticks_and_a_dollar_is_a_dollar(result):
+    figure = result.plot(measures="switches", title="Costs $5 and $6")
+    (axes,) = figure.axes
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    data, _ = figure._repr_png_()
+    assert data.startswith(b"\x89PNG")
+    label = next(text for text in axes.get_xticklabels() if "10^{2}" in text.get_text())
+    drawn = label.get_window_extent()
+    assert drawn.width < 100  # 10² as set by matplotlib, not its source
+    plain, mathematics = figure._suptitle._preprocess_math(figure._suptitle.get_text())
+    assert (plain, mathematics) == ("Costs $5 and $6", False)
 
 
 def test_ones_own_axes_may_become_logarithmic_before_or_after():

@@ -184,6 +184,20 @@ const charts = (() => {
 
   // ---- one panel ----
 
+  // Round numbers on a logarithmic axis: powers of ten, also twice and five times those, or even steps where it is short.
+  function roundSplits(low, high) {
+    const parts = Math.log10(high / low) > 2.5 ? [1] : [1, 2, 5];
+    const from = Math.floor(Math.log10(low));
+    const powers = Array.from({ length: Math.ceil(Math.log10(high)) - from + 1 }, (_, i) => 10 ** (from + i));
+    const found = powers.flatMap((power) => parts.map((part) => part * power)).filter((value) => low <= value && value <= high);
+    if (found.length > 2) return found;
+    const rough = (high - low) / 5;
+    const step = [1, 2, 5, 10].map((part) => part * 10 ** Math.floor(Math.log10(rough))).find((one) => one >= rough);
+    const first = Math.ceil(low / step);
+    return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+  }
+  const logarithmic = { splits: (plot, axis, low, high) => roundSplits(low, high), filter: (plot, splits) => splits };
+
   function axes(chart, state, log) {
     const font = `${FONT}px ${getComputedStyle(document.body).fontFamily}`;
     const quiet = colour("var(--quiet)");
@@ -193,8 +207,8 @@ const charts = (() => {
     const along = chart.x.dated ? { values: dates } : numbers;
     const size = (_, values) => 14 + Math.max(...(values ?? [""]).map((text) => 0.62 * FONT * (text ?? "").length));
     return [
-      { ...common, ...along, grid: { show: false }, label: chart.x.label, size: 30, space: 60 },
-      { ...common, ...numbers, grid: line, size, space: log ? 24 : 40 },
+      { ...common, ...along, ...(state.x === "log" ? logarithmic : {}), grid: { show: false }, label: chart.x.label, size: 30, space: 60 },
+      { ...common, ...numbers, ...(log ? logarithmic : {}), grid: line, size, space: 40 },
     ];
   }
 

@@ -88,6 +88,8 @@ class Panel:
     scale: Scale = "auto"
     from_zero: bool = True
     """True if a linear axis of nonnegative values begins at zero."""
+    title: str = ""
+    """The setting that tells it apart, in a chart that shows one measure in several."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +124,19 @@ class LineChart:
         """True if x is time."""
         return any(line.dated for line in self.lines)
 
+    def sharing(self, column: int) -> list[Panel]:
+        """Return the panels with the same kind of axis: those of the column, or all where all show one measure."""
+        panels = [panel for row in self.rows for panel in row.panels]
+        if any(panel.title for panel in panels):
+            return panels
+        return [row.panels[column] for row in self.rows if column < len(row.panels)]
+
     def logarithmic(self, column: int) -> bool:
         """Return True if the panels of this column get a logarithmic axis, on screen and on paper alike.
 
         Never by default if a line ends at or below zero, which has no place there.
         """
-        panels = [row.panels[column] for row in self.rows if column < len(row.panels)]
+        panels = self.sharing(column)
         if any(panel.scale == "log" for panel in panels):
             return True
         ends = [float(line.y[-1]) for panel in panels for line in panel.lines if line.y.size]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -76,7 +77,6 @@ _STYLE: dict[Any, Any] = {
     "ps.fonttype": 42,
     "pgf.rcfonts": False,  # the fonts of the paper
     "svg.hashsalt": "holdfast",  # else the ids in an SVG are drawn at random
-    "text.parse_math": False,  # a dollar in a label is a dollar
     "axes.unicode_minus": True,
     "font.family": "DejaVu Sans",  # ships with matplotlib: the same bytes on every machine
     "axes.edgecolor": _QUIET,
@@ -188,7 +188,10 @@ def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -
     columns = max((len(panels) for _, panels in rows), default=1)
     width = sheet.width or {1: 6.0, 2: 8.5}.get(columns, 3.5 * columns)
     scale = sheet.text / SIZES["screen"].text
-    height = sheet.height or 1.15 * scale + sheet.row * max(len(rows), 1)
+    heading, points = _fitted(title, width, 12 * scale)
+    above = [[_fitted(panel.title, width / columns - 0.7, sheet.text) for _, panel in panels] for _, panels in rows]
+    lines = heading.count("\n") + sum(max((text.count("\n") for text, _ in row), default=0) for row in above)
+    height = sheet.height or 1.15 * scale + sheet.row * max(len(rows), 1) + lines * sheet.text / 60
     from holdfast.report.figure import ShownFigure
 
     figure = ShownFigure(figsize=(width, height), layout="constrained")
@@ -197,23 +200,40 @@ def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -
     thresholds = [
         _threshold(chart, column) for column in range(max((len(row.panels) for row in chart.rows), default=0))
     ]
-    for (label, panels), places in zip(rows, axes, strict=False):
-        places[0].set_title(label, loc="left", fontsize=sheet.text, fontweight="bold")
-        for place, (column, panel) in zip(places, panels, strict=False):
+    for (label, panels), places, titles in zip(rows, axes, above, strict=False):
+        places[0].set_title(_plain(label), loc="left", fontsize=sheet.text, fontweight="bold")
+        for place, (column, panel), (words, size_of_words) in zip(places, panels, titles, strict=False):
             straight: Scale = "log" if panel.scale == chart.x_scale == "log" else "auto"  # powers as straight lines
             along, line = chart.x_scale, 1.6 * scale
             draw_panel(place, panel, look, threshold=thresholds[column], scale=straight, x_scale=along, line=line)
+            if panel.title:
+                place.set_title(_plain(words), loc="left", fontsize=size_of_words, fontweight="bold")
+                place.set_ylabel(place.get_ylabel() if place is places[0] else "")  # all show the same
         for unused in places[len(panels) :]:
             unused.set_visible(False)
     for places in axes.T:
         lowest = [place for place in places if place.get_visible()]
-        lowest[-1].set_xlabel(chart.x_label)
+        lowest[-1].set_xlabel(_plain(chart.x_label))
     if title:
-        fitting = 72 * width / (0.7 * len(title))  # a bold letter is about 0.7 of its size wide
-        figure.suptitle(title, fontsize=min(12 * scale, fitting), fontweight="bold")
-    heading = chart.series_label if sheet.width is None else ""  # a paper's caption says it
-    _legend(figure, heading, look, sheet.text - 0.5, scale)
+        figure.suptitle(_plain(heading), fontsize=points, fontweight="bold")
+    heads = chart.series_label if sheet.width is None else ""  # a paper's caption says it
+    _legend(figure, heads, look, sheet.text - 0.5, scale)
     return figure
+
+
+def _fitted(text: str, inches: float, points: float) -> tuple[str, float]:
+    """Return a bold title that fits this width, and its size: smaller by a quarter at most, then in lines."""
+    letter = 0.7 / 72  # inches that a bold letter of one point is wide, at most
+    size = max(0.75 * points, min(points, inches / (letter * max(len(text), 1))))
+    longest = max(map(len, text.split()), default=1)
+    return textwrap.fill(text, max(int(inches / (letter * size)), 1), break_long_words=False), min(
+        size, inches / (letter * longest)
+    )
+
+
+def _plain(text: str) -> str:
+    """Escape what matplotlib would take for mathematics: a dollar in a label is a dollar."""
+    return text.replace("$", r"\$")
 
 
 def draw_ribbon(what: Ribbon, title: str = "", size: FigureSize = "screen") -> Figure:
@@ -238,15 +258,16 @@ def draw_ribbon(what: Ribbon, title: str = "", size: FigureSize = "screen") -> F
         colours = [look[arm][1].light for arm in arms]
         axes.broken_barh(list(zip(edges[:-1], np.diff(edges), strict=True)), (place - 0.4, 0.8), facecolors=colours)
     axes.set(xlim=(0, 1), ylim=(len(names) - 0.5, -0.5))
-    axes.set_yticks(range(len(names)), names)
-    axes.set_xticks(np.linspace(0, 1, len(what.ticks)), what.ticks)
+    axes.set_yticks(range(len(names)), [_plain(name) for name in names])
+    axes.set_xticks(np.linspace(0, 1, len(what.ticks)), [_plain(tick) for tick in what.ticks])
     axes.get_xticklabels()[0].set_horizontalalignment("left")  # inside the bands, as the last
     axes.get_xticklabels()[-1].set_horizontalalignment("right")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     if title:
-        figure.suptitle(title, fontsize=12 * scale, fontweight="bold")
-    handles = [Patch(color=style.light, label=arm) for arm, style in look]
+        heading, points = _fitted(title, width, 12 * scale)
+        figure.suptitle(_plain(heading), fontsize=points, fontweight="bold")
+    handles = [Patch(color=style.light, label=_plain(arm)) for arm, style in look]
     across = max(1, min(len(handles), int(7 * width / 8.5)))
     text = sheet.text - 0.5
     figure.legend(handles=handles, loc="outside lower center", ncols=across, frameon=False, fontsize=text)
@@ -290,7 +311,7 @@ def _values(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> 
     """Set up the vertical axis."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, SymmetricalLogLocator
 
-    label, tops = panel.label, [float(np.max(line.y)) for line in panel.lines if line.y.size]
+    label, tops = _plain(panel.label), [float(np.max(line.y)) for line in panel.lines if line.y.size]
     if scale == "log":
         axes.set_yscale("log")
         label += "\n(log scale)"
@@ -335,7 +356,7 @@ def _threshold(chart: LineChart, column: int) -> float | None:
     """Return a power of ten below which no line of the column ends, or None if a linear axis suffices."""
     if not chart.logarithmic(column):
         return None
-    panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]
+    panels = chart.sharing(column)
     ends = [abs(float(line.y[-1])) for panel in panels for line in panel.lines if line.y.size]
     above = [end for end in ends if end > 0]
     return float(10 ** np.floor(np.log10(min(above)))) if above else None
@@ -367,10 +388,10 @@ def _legend(figure: Figure, title: str, look: Mapping[str, Look], text: float, s
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], **_stroke(style, 1.6 * scale)) for style in look.values()]
-    labels = list(look)
+    labels = [_plain(label) for label in look]
     if title:  # a first entry without a line is the heading, on the line of the entries
         handles.insert(0, Line2D([], [], linestyle="none"))
-        labels.insert(0, f"{title}:")
+        labels.insert(0, f"{_plain(title)}:")
     # An entry is as wide as its line and its longest label, at about 0.075 inches for a letter of nine points.
     entry = scale * (0.7 + 0.075 * max(map(len, labels), default=0))
     fit = int((figure.get_figwidth() - 0.3) // entry)

@@ -293,7 +293,10 @@ def line_chart(chart: LineChart, what: str, *, look: Mapping[str, Look] | None =
     look = look or looks(chart.series)
     columns = max((len(row.panels) for row in chart.rows), default=1)
     numbers = _json(_data(chart, look) | {"live": bool(live)}, id=live or None, data_live="yes" if live else None)
-    rows = (_row(i, row.label, [panel.label for panel in row.panels], what) for i, row in enumerate(chart.rows))
+    rows = (
+        _row(i, row.label, [panel.title or panel.label for panel in row.panels], what)
+        for i, row in enumerate(chart.rows)
+    )
     twin = Html("") if live else element("img", class_="static", alt=what, src=_drawn(chart))
     return element("div", numbers, *rows, twin, class_="chart", style=f"--columns: {columns}" if columns > 1 else None)
 
