@@ -47,7 +47,13 @@ CLIENT_NAMES = ("open", "Game", "Decision", "Receipt", "Server", "Problem", "Unr
 """In the order in which one meets them."""
 
 FURTHER = {
-    "decisions": ["holdfast.decisions.history.History", "holdfast.decisions.backup", "holdfast.decisions.restore"],
+    "decisions": [
+        "holdfast.decisions.requests.Ask",
+        "holdfast.decisions.settings.Settings",
+        "holdfast.decisions.history.History",
+        "holdfast.decisions.backup",
+        "holdfast.decisions.restore",
+    ],
     "simulation": ["holdfast.numerics.statistics.Comparison"],
 }
 """What public functions return or guides use, beside the names of the package itself."""

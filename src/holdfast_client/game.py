@@ -397,8 +397,8 @@ def open(
         fetch on.
     settings
         Settings of a new game: the fields of ``PUT /v1/games/{name}``, such as ``policy="adaptive"``,
-        ``arms=["a", "b"]``, ``holdback=0.1`` (the part that is left to your own rule; 1 is a shadow) and
-        ``learn_after=1`` (rounds after which an open conversation is learnt from). Without them the game must exist.
+        ``arms=["a", "b"]`` and ``holdback=0.1`` (the part that is left to your own rule; 1 is a shadow). Without them
+        the game must exist.
     """
     game = Game(Server(url, token, retry, timeout), name, local)
     view = game.send("PUT", "", settings) if settings else game.view()

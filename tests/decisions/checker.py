@@ -119,6 +119,16 @@ def settings_of(game: Row) -> tuple[str, ...]:
     return game.policy, game.arms, game.settings, game.availability
 
 
+def settings_from(text: str) -> Row:
+    """Return the settings in a game's row, and its patience as a time or in rounds."""
+    settings = Row(**json.loads(text))
+    patience = settings.patience
+    timed = isinstance(patience, str) and patience.endswith("s")
+    settings.seconds = float(patience[:-1]) if timed else None
+    settings.rounds, settings.forever = patience if isinstance(patience, int) else None, patience == "forever"
+    return settings
+
+
 def steps_of(url: str, name: str) -> tuple[Row, list[Step]]:
     """The game as it began, and each transaction on it since, in order."""
     with connected(url) as connection:
@@ -357,7 +367,7 @@ class Checker:
 
     def _set(self, game: Row) -> None:
         self.policy = json.loads(game.policy)["policy"]
-        self.settings = Row(**json.loads(game.settings))
+        self.settings = settings_from(game.settings)
         self.arms = json.loads(game.arms)
         self.active = [number for number, (_, retired, _) in enumerate(self.arms) if not retired]
         self.paused = {arm: math.inf if end is None else end for arm, end in availability(game, "paused")}
@@ -573,7 +583,7 @@ class Checker:
             self.blocks[number].due, self.blocks[number].whole = self._due(at, asked), at
         if changed:
             old = self.settings
-            new = Row(**json.loads(changed[-1].settings))
+            new = settings_from(changed[-1].settings)
             restarted = (old.seconds, old.rounds, old.forever) != (new.seconds, new.rounds, new.forever)
             self.settings = new
             for block in self.open.values():

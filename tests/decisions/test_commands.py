@@ -114,7 +114,7 @@ def test_an_outcome_that_makes_no_sense_is_refused(url, words, message):
     id = run("ask", url, "g", "--policy", "exp3", "--arms", "a,b").split()[0]
     with pytest.raises(hf.InvalidParameter, match=message):
         run("tell", url, "g", id, *words)
-    with pytest.raises(hf.InvalidParameter, match="scale must have low:high or low:high:weight after latency="):
+    with pytest.raises(hf.InvalidParameter, match="must be latency=low:high or latency=low:high:weight"):
         run("change", url, "g", "--scale", "latency=3")
 
 

@@ -174,7 +174,7 @@ def test_conversations_have_a_shell(folder):
     assert (first["arm"], first["block"]) == (again["arm"], again["block"])
     run("change", url, "chat", "--key-life", "10m", "--reason", "caches live so long")
     with hf.open(url, "chat", key_life=timedelta(minutes=10)) as router:
-        assert router.history.changes[0]["detail"] == {"key_life": [3600.0, 600.0]}
+        assert router.history.changes[0]["detail"] == {"key_life": ["3600.0s", "600.0s"]}
         assert router.history.changes[0]["reason"] == "caches live so long"
     assert run("end", url, "chat", "c 17") == "ended\n"
     assert json.loads(run("end", url, "chat", "c 17", "--json")) == {"ended": False}

@@ -133,8 +133,9 @@ STEPS = st.lists(
 def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missing, steps):
     rounds = None if seconds is not None or policy.waits_for_losses else rounds
     forever = forever and seconds is None and rounds is None
-    lists = Lists(policy, Settings(seconds=seconds, rounds=rounds, forever=forever, missing=missing), seed)
     auto = seconds is None and rounds is None and not forever
+    patience = "auto" if auto else "forever" if forever else rounds or timedelta(seconds=seconds)
+    lists = Lists(policy, Settings(patience=patience, missing=missing), seed)
     model = Model(policy, seed, seconds, rounds, missing, auto=auto)
     model.clock, now, given_out = 0.0, 1000.0, []
     for number, (kind, what) in enumerate(steps):
@@ -183,7 +184,7 @@ def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missin
 
 def test_calls_in_one_transaction_are_those_made_one_after_the_other():
     """A refused call changes nothing for the others."""
-    together, single = (Lists(POLICIES[0], Settings(rounds=4, remember=3), 1) for _ in range(2))
+    together, single = (Lists(POLICIES[0], Settings(patience=4, remember=3), 1) for _ in range(2))
     ids = [d.id for d in together.call(asking(9, 1.0, "a"))[0]]
     assert [d.id for d in single.call(asking(9, 1.0, "a"))[0]] == ids
     places = [(id, int(id.split("-")[1]), int(id.split("-")[2])) for id in ids]

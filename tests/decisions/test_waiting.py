@@ -216,7 +216,7 @@ def test_a_patience_changed_counts_from_now(place):
     assert router.settle() == 0
     place.clock.now += 3600
     assert place.open().settle() == 1
-    with pytest.raises(hf.OtherSettings, match="patience is '1:00:00', given '2:00:00'"):
+    with pytest.raises(hf.OtherSettings, match=r"patience is '3600\.0s', given '7200\.0s'"):
         place.open(patience=2 * HOUR, settings="same")
     with pytest.raises(hf.OtherSettings, match=r"missing is 'drop', given 'mean'.*router.change\(missing"):
         place.open(missing="mean", settings="same")

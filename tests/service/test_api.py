@@ -186,7 +186,7 @@ def test_what_was_measured_becomes_a_loss(web):
     game, scale = "/v1/games/scaled", {"latency": [0.2, 8.0, 3], "price": [0, 0.02], "error": 0.9}
     made = {**GAME, "scale": scale, "key_life": "5m"}
     view = web("PUT", game, made).json
-    assert (view["scale"]["measures"]["latency"], view["key_life"]) == ([0.2, 8.0, 0.75], 300.0)
+    assert (view["scale"]["measures"]["latency"], view["key_life"]) == ([0.2, 8.0, 0.75], "300.0s")
     assert web("PUT", game, {**made, "scale": view["scale"]}).status == 200
     ids = [d["id"] for d in ask(web, game, 6)]
     sent = [{"latency": 1.3, "price": 0.004}, {"error": True}, {"reward": 0.75}, {"loss": 0.25}]

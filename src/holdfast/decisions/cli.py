@@ -21,14 +21,14 @@ from rich.text import Text
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, names
 from holdfast.decisions import copies, open as open_game, open_many
-from holdfast.decisions.requests import HELP, METAVAR, Ask, options_of
+from holdfast.decisions.options import HELP, METAVAR, options_of
+from holdfast.decisions.requests import Ask
 from holdfast.decisions.router import Router
-from holdfast.decisions.settings import KEEP, written_patience, written_time
+from holdfast.decisions.settings import KEEP, Settings, written_time
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.why import why_conversations
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
-from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of, make_policy
 from holdfast.text import counted
@@ -37,26 +37,10 @@ Url = Annotated[str, typer.Argument(help="sqlite:///file or postgresql://user@ho
 Name = Annotated[str, typer.Argument(help="The name of the game.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
 SwitchingCost = Annotated[float | None, typer.Option(help="λ, what one switch costs.")]
-Patience = Annotated[
-    str | None,
-    typer.Option(help="How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever."),
-]
-Missing = Annotated[
-    str | None, typer.Option(help="What a loss that does not come counts as: highest, mean, drop or a number.")
-]
 Allow = Annotated[
     list[str] | None,
     typer.Option(metavar="MODULE:CLASS", help="A user-defined policy that may be imported; may be given again."),
 ]
-ScaleText = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=LO:HI:W", help="How measures become a loss: latency=0.2:8:3,price=0:0.02:1,error=1."),
-]
-Holdback = Annotated[
-    float | None, typer.Option(help="The share of blocks and conversations by your own rule; 1 is a shadow.")
-]
-Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
-
 ArmName = Annotated[str, typer.Argument(help="The arm's name, or its number from 0 where arms have none.")]
 Until = Annotated[str | None, typer.Option(help="When it ends: 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d.")]
 Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
@@ -98,28 +82,29 @@ IN_A_SHELL: dict[str, tuple[Any, str | None]] = {
     "number": (float | None, None),
     "string": (str | None, None),
     "arm": (str | None, "ARM"),
+    "text": (str | None, None),
+    "object": (list[str] | None, "NAME=VALUE"),
     "array": (list[str] | None, LIST),
     "any": (str | None, "JSON"),
 }
 """The type of an option and what stands for its value, by how a request writes the field."""
 
 
-def with_options(kind: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each field of a request instead of its ``**options``."""
+def with_options(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of a request or setting of a game, instead of its ``**options``."""
 
     def give(verb: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(verb, eval_str=True)
-        parameters = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        for name, (field, written) in options_of(kind).items():
-            if name not in NOT_OPTIONS:
+        parameters = {one.name: one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD}
+        for name, (field, written) in (one for kind in kinds for one in options_of(kind).items()):
+            if name not in NOT_OPTIONS and name not in parameters:
                 hint, metavar = IN_A_SHELL[written]
                 shown = typer.Option(metavar=field.metadata.get(METAVAR, metavar), help=field.metadata[HELP])
-                added = inspect.Parameter(
+                parameters[name] = inspect.Parameter(
                     name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint, shown]
                 )
-                parameters.append(added)
-        verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        verb.__annotations__ = {one.name: one.annotation for one in parameters}
+        verb.__signature__ = signature.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
+        verb.__annotations__ = {one.name: one.annotation for one in parameters.values()}
         return verb
 
     return give
@@ -139,7 +124,14 @@ def _given(router: Router, option: str, text: Any) -> Any:
     return _arm(router, text) if written == "arm" else text
 
 
-@with_options(Ask)
+def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a game that were given among the options of a command."""
+    parse: dict[str, Callable[[str, Any], Any]] = {"text": _number_or_word, "object": _object}
+    kinds = {name: kind for name, (_, kind) in options_of(Settings).items() if options.get(name) is not None}
+    return {n: parse[kind](n, options[n]) if kind in parse else options[n] for n, kind in kinds.items()}
+
+
+@with_options(Ask, Settings)
 def ask(
     url: Url,
     name: Name,
@@ -153,11 +145,6 @@ def ask(
     units: Annotated[
         str | None, typer.Option(metavar=RANGE, help="Of a new game: the lowest and highest loss of one round; 0,1.")
     ] = None,
-    patience: Patience = None,
-    missing: Missing = None,
-    remember: Remember = None,
-    scale: ScaleText = None,
-    holdback: Holdback = None,
     settings: Annotated[
         str, typer.Option(metavar="WHOSE", help="Whose settings count where the game has others: store, code or same.")
     ] = "store",
@@ -171,7 +158,8 @@ def ask(
         "switching_cost": switching_cost,
         "units": _units("--units", units),
     }
-    own = _options(patience, missing, remember, scale, holdback)
+    asked = {name: options.pop(name) for name in options_of(Ask) if name in options}
+    own = _settings(options)
     begun = None
     if policy is not None:
         begun = _policy(policy, of_policy)
@@ -182,7 +170,7 @@ def ask(
                 raise InvalidParameter(parameter, rule, value)
     url, more = _store(url, new=begun is not None), {**own, "settings": settings}
     with open_game(url, name, begun, allow=allow or (), **more) as router:
-        given = {option: _given(router, option, text) for option, text in options.items() if text is not None}
+        given = {option: _given(router, option, text) for option, text in asked.items() if text is not None}
         decisions = router.ask(1 if n is None else n, **given)
     if as_json:
         answers = [decision._asdict() for decision in decisions]
@@ -316,37 +304,25 @@ def compare(
     print(json.dumps(found.to_json()) if as_json else f"the policy {found.words()}")
 
 
+@with_options(Settings)
 def change(
     url: Url,
     name: Name,
     switching_cost: SwitchingCost = None,
     add: Annotated[list[str] | None, typer.Option(metavar=LIST, help="New arms.")] = None,
     retire: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Arms that shall not be played again.")] = None,
-    patience: Patience = None,
-    missing: Missing = None,
-    remember: Remember = None,
-    keep: Annotated[int | None, typer.Option(help="Blocks whose rows are kept.")] = None,
-    scale: ScaleText = None,
-    key_life: Annotated[str | None, typer.Option(help="How long a conversation may be idle: 10m, 2h, 1d.")] = None,
-    learn_after: Annotated[int | None, typer.Option(help="Rounds after which a conversation is learnt from.")] = None,
-    holdback: Holdback = None,
     reason: Reason = None,
     as_json: AsJson = False,
     allow: Allow = None,
+    **options: Any,
 ) -> None:
     """Change the settings of a game, from its next block on."""
-    options = _options(patience, missing, remember, scale, holdback)
-    if key_life is not None:
-        options["key_life"] = _end(key_life)
-    if keep is not None:
-        options["keep"] = keep
-    if learn_after is not None:
-        options["learn_after"] = learn_after
-    if switching_cost is None and not (add or retire or options):
+    given = _settings(options)
+    if switching_cost is None and not (add or retire or given):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
     with open_game(_store(url), name, allow=allow or ()) as router:
         router.change(
-            switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), reason=reason, **options
+            switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), reason=reason, **given
         )
     print(json.dumps({"name": name}) if as_json else "changed")
 
@@ -514,30 +490,10 @@ def _units(option: str, text: str | None) -> tuple[float, float] | None:
     return None if text is None else written_range(option, text)
 
 
-def _options(
-    patience: str | None,
-    missing: str | None,
-    remember: int | None,
-    scale: list[str] | None,
-    holdback: float | None,
-) -> dict[str, Any]:
-    given = {
-        "patience": None if patience is None else written_patience(patience),
-        "missing": _number_or_word(missing),
-        "remember": remember,
-        "scale": _scale(scale),
-        "holdback": holdback,
-    }
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _scale(given: list[str] | None) -> Scale | None:
-    """A scale as ``latency=0.2:8:3,price=0:0.02,error=1``."""
-    parts = dict(_assigned("scale", given))
-    if not parts:
-        return None
-    error = _numbers("scale", "error", parts.pop("error", "1"), 1)[0]
-    return Scale(error=error, **{key: _numbers("scale", key, text, 2, 3) for key, text in parts.items()})
+def _object(option: str, given: list[str]) -> dict[str, Any]:
+    """Return a mapping such as ``latency=0.2:8:3,error=1``, in which several values have colons between them."""
+    parts = {name: [_number_or_word(option, one) for one in text.split(":")] for name, text in _assigned(option, given)}
+    return {name: values if len(values) > 1 else values[0] for name, values in parts.items()}
 
 
 def _assigned(option: str, given: list[str] | None) -> list[tuple[str, str]]:
@@ -561,9 +517,9 @@ def _numbers(option: str, name: str, text: str, *counts: int) -> list[float]:
     return numbers
 
 
-def _number_or_word(text: str | None) -> str | float | None:
+def _number_or_word(option: str, text: str) -> float | str:
     try:
-        return None if text is None else float(text)
+        return int(text) if text.isdecimal() else float(text)
     except ValueError:
         return text
 

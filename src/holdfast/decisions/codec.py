@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.decisions.models import MOST_COUNT, Block, Game, Head, new_token
-from holdfast.decisions.settings import AUTO, MISSING, ArmSums, Ids, Settings, Setup, State, checked_arm
+from holdfast.decisions.settings import AUTO, ArmSums, Ids, Settings, Setup, State, checked_arm
 from holdfast.errors import BadSavedState, BadStore, HoldfastError
 from holdfast.numerics.layout import Array
 from holdfast.players.game import Game as Learner
@@ -42,22 +42,6 @@ def finite_json(what: str, content: object) -> str:
         raise HoldfastError(
             f"{what} of the policy's kernels must be finite; got {content}: nothing was changed"
         ) from None
-
-
-def settings_of(text: str) -> Settings:
-    """Return the settings described by a store."""
-    settings = Settings.from_plain(json.loads(text))
-    seconds, rounds, missing, remember = settings.seconds, settings.rounds, settings.missing, settings.remember
-    known = missing in MISSING if isinstance(missing, str) else type(missing) is float and math.isfinite(missing)
-    whole = type(remember) is int and remember >= 0 and (rounds is None or (type(rounds) is int and rounds > 0))
-    whole = whole and type(settings.forever) is bool and 0.0 < settings.key_life < math.inf
-    after = settings.learn_after
-    whole = whole and (after is None or (type(after) is int and after > 0))
-    whole = whole and type(settings.keep) is int and settings.keep > 0
-    whole = whole and type(settings.held_since) is int and 0.0 <= settings.holdback <= 1.0
-    if not (known and whole and (seconds is None or (type(seconds) is float and 0 < seconds < math.inf))):
-        raise ValueError(f"not settings of a game: {text[:80]!r}")
-    return settings
 
 
 def policy_from(text: str, given: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Policy:
@@ -146,7 +130,7 @@ def availability_text(paused: Sequence[tuple[int, float]], pin: tuple[int, float
 def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Setup:
     """Return the setup described by a game's row; `given` and `allow` as in `policy_from`."""
     with undamaged(f"the settings of game {game.name!r}", BadSavedState):  # that names a policy to give
-        settings = settings_of(game.settings)
+        settings = Settings(**json.loads(game.settings))
         policy = policy_from(game.policy, given, allow)
         arms = json.loads(game.arms)
         names = tuple(number if name is None else name for number, (name, _, _) in enumerate(arms))

@@ -19,7 +19,7 @@ from holdfast.decisions.codec import block_numbers, undamaged
 from holdfast.decisions.executor import Executor, stored_state
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss
 from holdfast.decisions.requests import Compact
-from holdfast.decisions.settings import ArmSums, Part, Setup, long_wait, named_as_given, parts_of, players_of
+from holdfast.decisions.settings import ArmSums, Part, Setup, long_wait, parts_of, players_of
 from holdfast.decisions.stores.sql import Transaction, row_of, select
 from holdfast.errors import BadStore, InvalidParameter, printable
 from holdfast.extras import pl
@@ -511,7 +511,7 @@ def changes_of(transaction: Transaction, after: int = 0, limit: int = MOST_COUNT
     """Return the changes of settings after a number, each with its own, inside a transaction."""
     with undamaged("a change of settings"):
         return [
-            (number, {**change._asdict(), "detail": named_as_given(json.loads(change.detail))})
+            (number, {**change._asdict(), "detail": json.loads(change.detail)})
             for number, change in transaction.changes(after, limit)
         ]
 

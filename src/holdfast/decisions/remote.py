@@ -18,8 +18,9 @@ from holdfast.decisions.following import DecisionRecord
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.holdout import Saving
 from holdfast.decisions.models import Block, Decision, Head, Receipt
+from holdfast.decisions.options import given
 from holdfast.decisions.outcomes import AllLosses, Outcome
-from holdfast.decisions.requests import Ask, Change, End, Observe, Request, SetAvailability, Settle, Tell, given
+from holdfast.decisions.requests import Ask, Change, End, Observe, Request, SetAvailability, Settle, Tell
 from holdfast.decisions.router import Router
 from holdfast.decisions.rules.report import Answers
 from holdfast.decisions.settings import NOT_RECORDED, RULE, UNRECORDED, Settings, no_id
@@ -300,7 +301,7 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, timedelta):
         return f"{value.total_seconds():.6f}s"
-    if isinstance(value, Scale):
+    if hasattr(value, "settings"):
         return value.settings()
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}

@@ -1,21 +1,21 @@
 """Calls on a game as values: one class for each, shared by the router, HTTP, the client and the shell.
 
-Each field has its check and a line of help in its metadata. `Router.ask(**options)` makes an `Ask`, the service decodes
-its body into one, the shell has an option for each of its fields. `rules.TRANSITIONS` has the rule for each class.
+`Router.ask(**options)` makes an `Ask`, the service decodes its body into one, the shell has an option for each of its
+fields (`options.py`). `rules.TRANSITIONS` has the rule for each class.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field
 from datetime import datetime, timedelta
-from functools import cache, partial
-from types import UnionType
-from typing import Any, ClassVar, TypedDict, get_args, get_origin, get_type_hints
+from functools import partial
+from typing import Any, ClassVar, TypedDict
 
-from holdfast.checks import CHECK, real_number, whole_number
+from holdfast.checks import real_number, whole_number
+from holdfast.decisions.options import Checked, given, option
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.settings import checked_arm, checked_name
 from holdfast.errors import MOMENT, HoldfastError, InvalidParameter, Words
@@ -24,26 +24,8 @@ from holdfast.policies.policy import Policy
 MOST_AT_ONCE = 100_000
 """Largest number of decisions in one call."""
 
-HELP, METAVAR, LOCAL = "help", "metavar", "local"
-"""Metadata keys of a field: its line of help, its placeholder in a shell, and whether it stays local."""
-
 MOST_DEADLINE = 1e6
 """Longest deadline in seconds; beyond it, leave the deadline out."""
-
-Check = Callable[[str, Any], Any]
-
-
-def option(
-    help: str, check: Check | None = None, *, default: Any = None, metavar: str | None = None, local: bool = False
-) -> Any:
-    """Return a field with its line of help and its check. A local one is not sent."""
-    named = {HELP: help, METAVAR: metavar, CHECK: check, LOCAL: local or None}
-    return field(default=default, metadata={name: value for name, value in named.items() if value is not None})
-
-
-@cache
-def _checks(kind: Any) -> list[tuple[str, Check, Any]]:
-    return [(one.name, one.metadata[CHECK], one.default) for one in fields(kind) if CHECK in one.metadata]
 
 
 class Request:
@@ -51,22 +33,6 @@ class Request:
 
     places: ClassVar[Sequence[tuple[int, int]]] = ()
     """Blocks and rounds whose rows the request needs."""
-
-
-class Checked(Request):
-    """A request that checks its fields as it is made, except those left out."""
-
-    def __post_init__(self) -> None:
-        for name, check, default in _checks(type(self)):  # type: ignore[arg-type]
-            value = getattr(self, name)
-            if value is not default:
-                object.__setattr__(self, name, check(name, value))
-
-
-def given(request: Any) -> dict[str, Any]:
-    """Return the fields that were given and are sent, by name."""
-    sent = [one for one in fields(request) if LOCAL not in one.metadata]
-    return {one.name: value for one in sent if (value := getattr(request, one.name)) is not one.default}
 
 
 def content_of(request: Any) -> str:
@@ -86,28 +52,6 @@ def _written_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     return value.tolist() if hasattr(value, "tolist") else list(value) if isinstance(value, Collection) else str(value)
-
-
-Kind = str
-"""Notation of a field in JSON and in a shell: number, integer, string, array, arm or any."""
-
-_KINDS: dict[Any, Kind] = {int: "integer", float: "number", str: "string", datetime: "string", bool: "boolean"}
-
-
-def options_of(kind: type[Any]) -> dict[str, tuple[Field[Any], Kind]]:
-    """Return the fields of a request that are sent, each with its kind."""
-    hints = get_type_hints(kind)
-    return {one.name: (one, _written(hints[one.name])) for one in fields(kind) if LOCAL not in one.metadata}
-
-
-def _written(annotation: Any) -> Kind:
-    types = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
-    left = [one for one in types if one is not type(None)]
-    if set(left) == {int, str}:
-        return "arm"
-    if len(left) == 1:
-        return "array" if get_origin(left[0]) in (Collection, tuple) else _KINDS.get(left[0], "any")
-    return "any"
 
 
 # ---- checks
@@ -166,7 +110,7 @@ class AskOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Ask(Checked):
+class Ask(Checked, Request):
     """The next decision, or the next n: of this block, then of the next ones.
 
     Parameters
@@ -239,7 +183,7 @@ class Tell(Request):
 
 
 @dataclass(frozen=True)
-class Observe(Checked):
+class Observe(Checked, Request):
     """The losses of all arms in a round without a decision."""
 
     losses: Any = option("By arm, or in the order of the arms.", _by_arm, default=MISSING)  # noqa: RUF009
@@ -250,7 +194,7 @@ class Observe(Checked):
 
 
 @dataclass(frozen=True)
-class End(Checked):
+class End(Checked, Request):
     """End a conversation."""
 
     key: str = option("The conversation.", checked_name, default=MISSING)
@@ -265,7 +209,7 @@ class Settle(Request):
 
 
 @dataclass(frozen=True)
-class Change(Checked):
+class Change(Checked, Request):
     """Continue with other settings; some may only be compared."""
 
     switching_cost: float | None = option("Another λ.", partial(real_number, least=0))
@@ -286,7 +230,7 @@ class Change(Checked):
 
 
 @dataclass(frozen=True)
-class SetAvailability(Checked):
+class SetAvailability(Checked, Request):
     """Pause or pin an arm until a time, resume it, or take back the pin."""
 
     kind: str
@@ -297,7 +241,7 @@ class SetAvailability(Checked):
 
 
 @dataclass(frozen=True)
-class Compact(Checked):
+class Compact(Checked, Request):
     """Remove settled blocks but for the last `keep`, at most so many."""
 
     keep: int = option("Blocks to keep.", partial(whole_number, least=0), default=MISSING)

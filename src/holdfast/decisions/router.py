@@ -19,6 +19,7 @@ from holdfast.decisions.executor import Executor, checked_time, with_retries
 from holdfast.decisions.following import DecisionRecord, record_of
 from holdfast.decisions.history import History
 from holdfast.decisions.models import Decision, Game, Head, Receipt
+from holdfast.decisions.options import check_known
 from holdfast.decisions.outcomes import outcome_of
 from holdfast.decisions.requests import (
     ONE,
@@ -35,7 +36,15 @@ from holdfast.decisions.requests import (
 )
 from holdfast.decisions.rules.change import as_given, check_same_class, difference
 from holdfast.decisions.rules.report import Answers
-from holdfast.decisions.settings import UNRECORDED, ArmSums, Settings, State, checked_name, given_settings
+from holdfast.decisions.settings import (
+    UNRECORDED,
+    ArmSums,
+    SettingOptions,
+    Settings,
+    State,
+    checked_name,
+    given_settings,
+)
 from holdfast.decisions.status import certificate_of, guard_of, open_decisions_of, paused, pinned, probabilities_of
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import NewGame
@@ -47,7 +56,6 @@ from holdfast.errors import (
     SomeRefused,
     StoreError,
     UnknownGame,
-    nearest,
 )
 from holdfast.logs import Sparse
 from holdfast.numerics.layout import Array
@@ -179,8 +187,7 @@ class Router:
 
     def _asking(self, n: int | None, options: AskOptions) -> Ask:
         """Return the request of an ask. The store checks a fallback unknown here: it may just have been added."""
-        for name in options.keys() - Ask.__dataclass_fields__.keys():
-            raise TypeError(f"ask() got an unexpected option {name!r}{nearest(name, Ask.__dataclass_fields__)}")
+        check_known("ask", options, Ask.__dataclass_fields__)
         request, known = Ask(1 if n is None else n, **options), self.policy.arms
         if request.fallback is None:
             return request
@@ -453,16 +460,8 @@ class Router:
         switching_cost: float | None = None,
         add_arms: Iterable[str] = (),
         retire_arms: Iterable[str] = (),
-        patience: object = None,
-        missing: object = None,
-        remember: int | None = None,
-        keep: int | None = None,
-        scale: Scale | None = None,
-        key_life: timedelta | None = None,
-        learn_after: int | None = None,
-        holdback: float | None = None,
-        shadow: bool | None = None,
         reason: str | None = None,
+        **settings: Unpack[SettingOptions],
     ) -> None:
         """Continue with other settings, in all processes, from the next block on. Does nothing if nothing differs.
 
@@ -475,24 +474,14 @@ class Router:
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out; its
             losses still count in the history. If added again, it starts as a new arm.
-        patience, missing, remember, keep, scale, key_life, learn_after, holdback, shadow
-            As in `holdfast.open`. With another scale, losses before and after are not comparable: a new game is
-            often better.
         reason
             Kept in the history.
+        settings
+            As in `holdfast.open`. With another scale, losses before and after are not comparable: a new game is
+            often better.
         """
-        settings = given_settings(
-            patience=patience,
-            missing=missing,
-            remember=remember,
-            keep=keep,
-            scale=scale,
-            key_life=key_life,
-            learn_after=learn_after,
-            holdback=holdback,
-            shadow=shadow,
-        )
-        self.apply(Change(switching_cost, add_arms, retire_arms, settings, reason=reason))  # type: ignore[arg-type]
+        given = given_settings("change", settings)
+        self.apply(Change(switching_cost, add_arms, retire_arms, given, reason=reason))  # type: ignore[arg-type]
 
     async def achange(self, **changes: Any) -> None:
         """Like `change`, without blocking the event loop.
@@ -623,15 +612,6 @@ def open(
     *,
     settings: Literal["store", "code", "same"] = "store",
     seed: object = None,
-    patience: timedelta | int | str | None = None,
-    missing: str | float | None = None,
-    remember: int | None = None,
-    keep: int | None = None,
-    scale: Scale | None = None,
-    key_life: timedelta | None = None,
-    learn_after: int | None = None,
-    holdback: float | None = None,
-    shadow: bool | None = None,
     change_switching_cost: float | None = None,
     add_arms: Iterable[str] = (),
     retire_arms: Iterable[str] = (),
@@ -641,6 +621,7 @@ def open(
     token: str | None = None,
     local: bool = False,
     allow: Iterable[str | type[Policy]] = (),
+    **options: Unpack[SettingOptions],
 ) -> Router:
     """Open the game `name` in the store at `url`: begin it with `policy` if it does not exist, else continue it.
 
@@ -660,36 +641,6 @@ def open(
         refused in any case.
     seed
         Seed of a new game, as in `Policy.player`.
-    patience
-        How long to wait for losses after the call that handed out the last round of a block: a timedelta, a number of
-        further rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are
-        asked for at once, 50 at least; and three times as long as losses take, a minute at least) or ``"forever"``.
-        While a policy waits for its losses no rounds pass: for it time alone counts. A loss that comes after that
-        counts all the same, in place of what stood for it, and is ``late``.
-    missing
-        What counts for a loss that has not come in time: ``"highest"`` (the default: silence is a failure, until the
-        loss comes after all), ``"mean"`` (of the block's losses; where there are none, of the arm's so far, else the
-        middle of the range), a fixed loss, or ``"drop"`` (the rounds are ignored).
-    remember
-        Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one;
-        100,000 by default.
-    keep
-        Blocks whose rows are kept, for the history and the comparison; 100,000 by default. Older ones are in the totals
-        and in the sums of their days (`History.days`).
-    scale
-        How latency, price and the like become a loss, so that they can be reported as they were measured:
-        ``router.tell(id, latency=1.3, price=0.004)``.
-    key_life
-        How long a conversation (`Router.ask` with a key) may be idle before it ends; an hour by default.
-    learn_after
-        Rounds after which an open conversation is learnt from, once their losses are in; by default when it has
-        ended. It is then judged by these rounds alone, and earlier.
-    holdback
-        Share of blocks and conversations left to your own rule, such as 0.1, so that the two can be
-        compared (`History.compare`). Pass the rule's choice to each ``ask(rule=arm)``. Nothing is learnt from these.
-    shadow
-        If True, your rule decides everything, and what the policy would draw is recorded. It learns only if it
-        sees the losses of all arms.
     change_switching_cost, add_arms, retire_arms
         Changes to continue with, as in `Router.change`. The game must then have the policy and the settings given.
     clock
@@ -707,6 +658,11 @@ def open(
     allow
         User-defined policies that may be imported where `policy` is left out: classes, ``"module:Class"``, or
         ``"module"`` for all of a module.
+    options
+        Settings of the game, the fields of `Settings`: ``patience`` (how long to wait for losses), ``missing`` (what
+        counts for one that has not come), ``scale``, ``key_life``, ``holdback`` and others. Or ``shadow=True``: your
+        rule decides everything, and what the policy would draw is recorded. It learns only if it sees the losses of
+        all arms.
 
     Examples
     --------
@@ -726,17 +682,7 @@ def open(
     checked_name("name", name)
     one_of("settings", settings, WHOSE)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    given = given_settings(
-        patience=patience,
-        missing=missing,
-        remember=remember,
-        keep=keep,
-        scale=scale,
-        key_life=key_life,
-        learn_after=learn_after,
-        holdback=holdback,
-        shadow=shadow,
-    )
+    given = given_settings("open", options)
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         from holdfast.decisions.remote import open_remote, server_at
 

@@ -8,19 +8,23 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
+from functools import partial
 from secrets import token_hex
 from time import time_ns
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import real_number, whole, whole_number
 from holdfast.decisions.models import Block, Decision, Game, Head, Loss
+from holdfast.decisions.options import Checked, check_known, option, options_of
 from holdfast.errors import (
     DURATION,
     TRUTH,
     BadStore,
     Call,
+    Form,
     InvalidParameter,
     NoArmAvailable,
     UnknownDecision,
@@ -40,8 +44,8 @@ REMEMBER = 100_000
 KEEP = 100_000
 """Default number of blocks whose rows are kept."""
 
-KEY_LIFE = 3600.0
-"""Default idle time of a conversation in seconds."""
+KEY_LIFE = timedelta(hours=1)
+"""Default idle time of a conversation."""
 
 FAR_AHEAD = 600.0
 """Seconds by which one call may move a game's time without being doubted."""
@@ -63,76 +67,216 @@ docs/availability.md has the measurements.
 """
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Checked settings of a game.
+def written_time(parameter: str, text: str) -> timedelta | datetime:
+    """Parse a duration or a time as written in commands and requests.
 
-    >>> Settings(seconds=60.0).due(clock=1000.0, asked=5)
+    >>> written_time("until", "10m"), written_time("until", "2026-03-01T12:00:00+00:00").year
+    (datetime.timedelta(seconds=600), 2026)
+    """
+    try:
+        return _length(text) if text[-1:] in UNITS else datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        rule = "must be a time such as 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d"
+        raise InvalidParameter(parameter, rule, text) from None
+
+
+def _length(text: str) -> timedelta:
+    """Parse a duration such as 1.5h, or raise a ValueError."""
+    if not re.fullmatch(r"[0-9.]+(e-[0-9]+)?[smhd]", text):
+        raise ValueError(text)
+    return timedelta(**{UNITS[text[-1]]: float(text[:-1])})
+
+
+# ---- checks
+
+
+def _patience(parameter: str, given: Any) -> timedelta | int | str:
+    if isinstance(given, str) and given not in (AUTO, FOREVER):
+        try:
+            return _patience(parameter, int(given) if re.fullmatch("[0-9]+", given) else _length(given))
+        except (ValueError, OverflowError) as error:
+            if isinstance(error, InvalidParameter):
+                raise
+            rule = "must be rounds, such as 50, a time, such as 30s, 10m, 2h or 1d, auto or forever"
+            raise InvalidParameter(parameter, rule, given) from None
+    if isinstance(given, timedelta) and not timedelta(0) < given <= MOST_PATIENCE:
+        rule = f"must be a time above 0 and of at most {MOST_PATIENCE.days} days, or 'forever'"
+        raise InvalidParameter(parameter, rule, str(given))
+    if isinstance(given, float):
+        rule = Words("must be ", DURATION, ", a whole number of rounds, 'auto' or 'forever'")
+        raise InvalidParameter(parameter, rule, given)
+    return given if isinstance(given, (str, timedelta)) else whole_number(parameter, given, least=1, most=int(LONGEST))
+
+
+def _missing(parameter: str, given: Any) -> str | float:
+    rule = "must be 'highest', 'mean', 'drop' or a loss"
+    if isinstance(given, str) and given in MISSING:
+        return given
+    try:
+        return real_number(parameter, given)
+    except InvalidParameter:
+        raise InvalidParameter(parameter, rule, given) from None
+
+
+def _scale(parameter: str, given: Any) -> Scale:
+    """Return a scale, or the one described by its measures by name, or as in `Scale.settings`."""
+    if isinstance(given, Scale):
+        return given
+    if not isinstance(given, Mapping):
+        form = Form(
+            "a holdfast.Scale, such as holdfast.Scale(latency=(0.2, 8.0))",
+            'ranges by name, such as {"latency": [0.2, 8.0]}',
+        )
+        raise InvalidParameter(parameter, Words("must be ", form), given)
+    measures = given.get("measures")
+    if not isinstance(measures, Mapping):
+        return Scale(**given)
+    if "error" in measures or not all(isinstance(one, list) and len(one) == 3 for one in measures.values()):
+        raise InvalidParameter("measures", "must be [low, high, share] by name", measures)
+    scale = Scale.from_settings(given)
+    if abs(math.fsum(share for *_, share in scale.measures.values()) - 1.0) > 1e-9:
+        raise InvalidParameter("measures", "must have shares that add up to 1", measures)
+    return scale
+
+
+def checked_duration(parameter: str, given: Any) -> timedelta:
+    """Return a duration above 0: a timedelta, or text such as 10m."""
+    with suppress(ValueError, OverflowError):
+        length = _length(given) if isinstance(given, str) else given
+        if isinstance(length, timedelta) and timedelta(0) < length <= MOST_PATIENCE:
+            return length
+    limits = Words("must be ", DURATION, f", above 0 and of at most {MOST_PATIENCE.days} days")
+    raise InvalidParameter(parameter, limits, str(given))
+
+
+# ---- settings
+
+
+class SettingOptions(TypedDict, total=False):
+    """The settings of a game as they are given, for editors and type checkers."""
+
+    patience: timedelta | int | str | None
+    missing: str | float | None
+    remember: int | None
+    keep: int | None
+    scale: Scale | Mapping[str, Any] | None
+    key_life: timedelta | str | None
+    learn_after: int | None
+    holdback: float | None
+    shadow: bool | None
+
+
+@dataclass(frozen=True)
+class Settings(Checked):
+    """Settings of a game, as `holdfast.open` and `Router.change` take them.
+
+    Parameters
+    ----------
+    patience
+        How long to wait for losses after the call that handed out the last round of a block: a timedelta, a number of
+        further rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are
+        asked for at once, 50 at least; and three times as long as losses take, a minute at least) or ``"forever"``.
+        While a policy waits for its losses no rounds pass: for it time alone counts. A loss that comes after that
+        counts all the same, in place of what stood for it, and is ``late``.
+    missing
+        What counts for a loss that has not come in time: ``"highest"`` (the default: silence is a failure, until the
+        loss comes after all), ``"mean"`` (of the block's losses; where there are none, of the arm's so far, else the
+        middle of the range), a fixed loss, or ``"drop"`` (the rounds are ignored).
+    remember
+        Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one;
+        100,000 by default.
+    keep
+        Blocks whose rows are kept, for the history and the comparison; 100,000 by default. Older ones are in the totals
+        and in the sums of their days (`History.days`).
+    scale
+        How latency, price and the like become a loss, so that they can be reported as they were measured:
+        ``router.tell(id, latency=1.3, price=0.004)``.
+    key_life
+        How long a conversation (`Router.ask` with a key) may be idle before it ends; an hour by default.
+    learn_after
+        Rounds after which an open conversation is learnt from, once their losses are in; by default when it has
+        ended. It is then judged by these rounds alone, and earlier.
+    holdback
+        Share of blocks and conversations left to your own rule, such as 0.1, so that the two can be
+        compared (`History.compare`). Pass the rule's choice to each ``ask(rule=arm)``. Nothing is learnt from these.
+    held_since
+        Block after which blocks are comparable: since then the scale is unchanged. No setting: the rules set it.
+
+    Examples
+    --------
+    >>> Settings(patience="1m").due(clock=1000.0, asked=5)
     1060.0
     """
 
-    seconds: float | None = None
+    patience: timedelta | int | str = option(  # noqa: RUF009
+        "How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.",
+        _patience,
+        default=AUTO,
+    )
+    missing: str | float = option(
+        "What a loss that does not come counts as: highest, mean, drop or a number.", _missing, default="highest"
+    )
+    remember: int = option(
+        "Rounds of settled blocks whose single losses are kept.", partial(whole_number, least=0), default=REMEMBER
+    )
+    keep: int = option("Blocks whose rows are kept.", partial(whole_number, least=1), default=KEEP)
+    scale: Scale | None = option(  # noqa: RUF009
+        "How measures become a loss: for each [low, high] or [low, high, weight], and as error the loss of a failure.",
+        _scale,
+        metavar="NAME=LO:HI:W",
+    )
+    key_life: timedelta = option(  # noqa: RUF009
+        "How long a conversation may be idle: 10m, 2h, 1d.", checked_duration, default=KEY_LIFE
+    )
+    learn_after: int | None = option(
+        "Rounds after which a conversation is learnt from.", partial(whole_number, least=1)
+    )
+    holdback: float = option(
+        "The share of blocks and conversations by your own rule; 1 is a shadow.",
+        partial(real_number, least=0, most=1),
+        default=0.0,
+    )
+    held_since: int = field(default=0, metadata=whole(least=0))
+
+    seconds: float | None = field(init=False, repr=False, compare=False)
     """Patience as a time."""
-    rounds: int | None = None
+    rounds: int | None = field(init=False, repr=False, compare=False)
     """Patience in rounds."""
-    forever: bool = False
-    """True to wait without limit; otherwise, without `seconds` and `rounds`, patience follows lateness."""
-    missing: str | float = "highest"
-    remember: int = REMEMBER
-    keep: int = KEEP
-    """Blocks whose rows are kept; older ones are in the sums of their days."""
-    scale: Scale | None = None
-    """Conversion of measurements to a loss."""
-    key_life: float = KEY_LIFE
-    """Idle seconds after which a conversation ends."""
-    learn_after: int | None = None
-    """Rounds after which an open conversation is learnt from; None: at its end."""
-    holdback: float = 0.0
-    """Share of blocks and conversations decided by the operator's rule."""
-    held_since: int = 0
-    """Block after which blocks are comparable: since then the scale is unchanged, and rows are kept."""
+    forever: bool = field(init=False, repr=False, compare=False)
+    """True to wait without limit."""
 
-    @property
-    def patience(self) -> timedelta | int | str:
-        """Patience as it was given."""
-        if self.seconds is not None:
-            return timedelta(seconds=self.seconds)
-        return self.rounds or (FOREVER if self.forever else AUTO)
-
-    @property
-    def written(self) -> int | str:
-        """Patience as requests write it: 50, ``3600.0s``, ``auto`` or ``forever``."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
         patience = self.patience
-        return f"{patience.total_seconds()!r}s" if isinstance(patience, timedelta) else patience
+        object.__setattr__(self, "seconds", patience.total_seconds() if isinstance(patience, timedelta) else None)
+        object.__setattr__(self, "rounds", patience if isinstance(patience, int) else None)
+        object.__setattr__(self, "forever", patience == FOREVER)
 
     def changed(self, policy: Policy, given: Mapping[str, Any]) -> Settings:
-        """Return these settings with some replaced. Raise an error for an invalid one."""
-        changes: dict[str, Any] = {}
-        if "patience" in given:
-            changes |= _checked_patience(given["patience"])
-        if "missing" in given:
-            changes["missing"] = _checked_missing(given["missing"], policy)
-        if "remember" in given:
-            changes["remember"] = whole_number("remember", given["remember"], least=0)
-        if "keep" in given:
-            changes["keep"] = whole_number("keep", given["keep"], least=1)
-        if "scale" in given:
-            changes["scale"] = _checked_scale(given["scale"], policy)
-        if "key_life" in given:
-            life = given["key_life"]
-            if not isinstance(life, timedelta) or not timedelta(0) < life <= MOST_PATIENCE:
-                limits = Words("must be ", DURATION, f", above 0 and of at most {MOST_PATIENCE.days} days")
-                raise InvalidParameter("key_life", limits, str(life))
-            changes["key_life"] = life.total_seconds()
-        if "learn_after" in given:
-            changes["learn_after"] = whole_number("learn_after", given["learn_after"], least=1)
-        if "holdback" in given:
-            changes["holdback"] = _checked_holdback(given["holdback"], policy)
-        settings = replace(self, **changes)
-        if settings.rounds is not None and policy.waits_for_losses:
-            rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
-            raise InvalidParameter("patience", rule, settings.rounds)
+        """Return these settings with some replaced. Raise an error for one that is invalid, or not for the policy."""
+        settings = replace(self, **given)
+        settings.check_with(policy)
         return settings
+
+    def check_with(self, policy: Policy) -> None:
+        """Raise an error for a setting that does not go with the policy."""
+        (low, high), missing, share = policy.bounds, self.missing, self.holdback
+        if not isinstance(missing, str) and not low <= missing <= high:
+            rule = f"must be 'highest', 'mean', 'drop' or a loss from {low:g} to {high:g}"
+            raise InvalidParameter("missing", rule, missing)
+        if self.scale is not None and policy.bounds != (0.0, 1.0):
+            rule = (
+                f"gives losses from 0 to 1, and those of {policy.label} have the units {policy.bounds}: leave units out"
+            )
+            raise InvalidParameter("scale", rule, self.scale)
+        pairs = isinstance(getattr(policy, "switching_cost", None), tuple)
+        if share and ((policy.waits_for_losses and not policy.full_information) or policy.announces or pairs):
+            why = f"is told its {policy.announces}" if policy.announces else "waits for the losses of each draw"
+            why = "has a cost for each pair of arms" if pairs else why
+            raise InvalidParameter("holdback", f"is not for {policy.label}, which {why}", share)
+        if self.rounds is not None and policy.waits_for_losses:
+            rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
+            raise InvalidParameter("patience", rule, self.rounds)
 
     def due(self, clock: float, asked: int) -> float | None:
         """Return when a block runs out of patience if this call handed out its last round.
@@ -156,14 +300,18 @@ class Settings:
         return head.asked - rounds, clock - max(LEAST_SECONDS, TIMES * head.delay)
 
     def plain(self) -> dict[str, Any]:
-        """Return the settings as JSON values."""
-        return {**vars(self), "scale": None if self.scale is None else self.scale.settings()}
+        """Return the settings as JSON values, from which they can be made again: times as text, such as ``60.0s``."""
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(self) if one.init}
 
-    @classmethod
-    def from_plain(cls, content: Mapping[str, Any]) -> Settings:
-        """Return the settings written by `plain`; those of stores older than scales have none."""
-        scale = content.get("scale")
-        return cls(**{**content, "scale": None if scale is None else Scale.from_settings(scale)})
+
+SETTINGS = tuple(options_of(Settings))
+"""Names of the settings that users give."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds()!r}s"
+    return value.settings() if hasattr(value, "settings") else value
 
 
 def long_wait(head: Head) -> float:
@@ -171,112 +319,16 @@ def long_wait(head: Head) -> float:
     return max(LEAST_PATIENCE, TIMES * head.lateness) if head.heard else math.inf
 
 
-def given_settings(*, shadow: object = None, **named: object) -> dict[str, Any]:
-    """Return the settings that were given; a shadow is a holdback of 1."""
-    given = {name: value for name, value in named.items() if value is not None}
+def given_settings(call: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings among the options of a call that were given; a shadow is a holdback of 1."""
+    check_known(call, options, (*SETTINGS, "shadow"))
+    given = {name: value for name, value in options.items() if value is not None}
+    shadow = given.pop("shadow", None)
     if shadow is None:
         return given
     if not isinstance(shadow, bool) or "holdback" in given:
         raise InvalidParameter("shadow", Words("must be ", TRUTH, ", and is not given along with holdback"), shadow)
     return {**given, "holdback": float(shadow)}
-
-
-def named_as_given(detail: Mapping[str, Any]) -> dict[str, Any]:
-    """Return old and new values under the names users give: three fields become `patience`.
-
-    >>> named_as_given({"seconds": [None, 60.0], "rounds": [50, None], "missing": ["mean", 1.0]})
-    {'patience': [50, '60.0s'], 'missing': ['mean', 1.0]}
-    """
-    parts = {name: detail[name] for name in ("seconds", "rounds", "forever") if name in detail}
-    if not parts:
-        return dict(detail)
-    was, now = (Settings(**{name: pair[i] for name, pair in parts.items()}).written for i in (0, 1))
-    return {"patience": [was, now], **{name: pair for name, pair in detail.items() if name not in parts}}
-
-
-def written_patience(text: str) -> int | timedelta | str:
-    """Parse a patience as written in commands and requests.
-
-    >>> written_patience("50"), written_patience("1.5h"), written_patience("auto")
-    (50, datetime.timedelta(seconds=5400), 'auto')
-    """
-    if text in (AUTO, FOREVER):
-        return text
-    try:
-        return int(text) if re.fullmatch("[0-9]+", text) else _length(text)
-    except (ValueError, OverflowError):
-        rule = "must be rounds, such as 50, a time, such as 30s, 10m, 2h or 1d, auto or forever"
-        raise InvalidParameter("patience", rule, text) from None
-
-
-def written_time(parameter: str, text: str) -> timedelta | datetime:
-    """Parse a duration or a time as written in commands and requests.
-
-    >>> written_time("until", "10m"), written_time("until", "2026-03-01T12:00:00+00:00").year
-    (datetime.timedelta(seconds=600), 2026)
-    """
-    try:
-        return _length(text) if text[-1:] in UNITS else datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
-        rule = "must be a time such as 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d"
-        raise InvalidParameter(parameter, rule, text) from None
-
-
-def _length(text: str) -> timedelta:
-    """Parse a duration such as 1.5h, or raise a ValueError."""
-    if not re.fullmatch(r"[0-9.]+[smhd]", text):
-        raise ValueError(text)
-    return timedelta(**{UNITS[text[-1]]: float(text[:-1])})
-
-
-def _checked_patience(patience: object) -> dict[str, Any]:
-    none = {"seconds": None, "rounds": None, "forever": patience == FOREVER}
-    if isinstance(patience, timedelta):
-        if not timedelta(0) < patience <= MOST_PATIENCE:
-            rule = f"must be a time above 0 and of at most {MOST_PATIENCE.days} days, or 'forever'"
-            raise InvalidParameter("patience", rule, str(patience))
-        return {**none, "seconds": patience.total_seconds()}
-    if isinstance(patience, (float, str)):
-        if patience in (AUTO, FOREVER):
-            return none
-        rule = Words("must be ", DURATION, ", a whole number of rounds, 'auto' or 'forever'")
-        raise InvalidParameter("patience", rule, patience)
-    return {**none, "rounds": whole_number("patience", patience, least=1, most=int(LONGEST))}
-
-
-def _checked_missing(missing: object, policy: Policy) -> str | float:
-    rule = "must be 'highest', 'mean', 'drop' or a loss"
-    if isinstance(missing, str):
-        if missing not in MISSING:
-            raise InvalidParameter("missing", rule, missing)
-        return missing
-    low, high = policy.bounds
-    try:
-        loss = real_number("missing", missing)
-    except InvalidParameter:
-        raise InvalidParameter("missing", rule, missing) from None
-    if not low <= loss <= high:
-        raise InvalidParameter("missing", f"{rule} from {low:g} to {high:g}", missing)
-    return loss
-
-
-def _checked_scale(scale: object, policy: Policy) -> Scale:
-    if not isinstance(scale, Scale):
-        raise InvalidParameter("scale", "must be a holdfast.Scale, such as holdfast.Scale(latency=(0.2, 8.0))", scale)
-    if policy.bounds != (0.0, 1.0):
-        rule = f"gives losses from 0 to 1, and those of {policy.label} have the units {policy.bounds}: leave units out"
-        raise InvalidParameter("scale", rule, scale)
-    return scale
-
-
-def _checked_holdback(holdback: object, policy: Policy) -> float:
-    share = real_number("holdback", holdback, least=0, most=1)
-    pairs = isinstance(getattr(policy, "switching_cost", None), tuple)
-    if share and ((policy.waits_for_losses and not policy.full_information) or policy.announces or pairs):
-        why = f"is told its {policy.announces}" if policy.announces else "waits for the losses of each draw"
-        why = "has a cost for each pair of arms" if pairs else why
-        raise InvalidParameter("holdback", f"is not for {policy.label}, which {why}", holdback)
-    return share
 
 
 def stand_in_for(missing: str | float, block: Block, usual: float, highest: float) -> float | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.checks import number_range, real_number
-from holdfast.errors import TRUTH, InvalidParameter, Set, Words, nearest
+from holdfast.errors import TRUTH, Form, InvalidParameter, Set, Words, nearest
 
 RESERVED = ("arm", "clip", "deadline", "error", "failed", "id", "in_time", "loss", "losses", "reward", "rounds")
 """Names that a measure cannot have, because `tell` uses them."""
@@ -182,6 +182,7 @@ def _checked(name: str, value: object) -> tuple[float, float, float]:
     if name in RESERVED:
         raise InvalidParameter(name, f"is not a name for a measure: {', '.join(RESERVED)} mean something else", value)
     if not isinstance(value, (tuple, list)) or len(value) not in (2, 3):
-        raise InvalidParameter(name, "must be (low, high) or (low, high, weight)", value)
+        written = "[low, high] or [low, high, weight]", f"{name}=low:high or {name}=low:high:weight"
+        raise InvalidParameter(name, Words("must be ", Form("(low, high) or (low, high, weight)", *written)), value)
     low, high = number_range(name, tuple(value[:2]))
     return low, high, real_number(f"weight of {name}", value[2], above=0) if len(value) == 3 else 1.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from functools import partial
@@ -20,12 +19,11 @@ from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import Block, Decision
 from holdfast.decisions.requests import Ask, Change, Observe, Tell
 from holdfast.decisions.rules import View
-from holdfast.decisions.settings import UNRECORDED, Setup, checked_name, given_settings, written_patience, written_time
+from holdfast.decisions.settings import SETTINGS, UNRECORDED, Setup, checked_name, written_time
 from holdfast.decisions.status import FIRST, open_decisions_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.decisions.why import why_drawn
 from holdfast.errors import HoldfastError, InvalidParameter, UnknownDecision
-from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
 from holdfast.service import ofrep as ofrep, views  # each registers its operations
@@ -46,7 +44,6 @@ from holdfast.service.messages import (
     Ended,
     GameLine,
     GameList,
-    GameSettings,
     GameView,
     Hold,
     Losses,
@@ -92,34 +89,9 @@ EVENT_SECONDS, HEARTBEAT = 1.0, 15.0
 """Seconds between checks for a game's events, and between heartbeats."""
 
 
-def _settings(body: GameSettings) -> dict[str, Any]:
-    """Return a game's settings as the library takes them."""
-    patience, scale, life = body.patience, body.scale, body.key_life
-    return {
-        "patience": written_patience(patience) if isinstance(patience, str) else patience,
-        "missing": body.missing,
-        "remember": body.remember,
-        "keep": body.keep,
-        "scale": None if scale is None else scale_from(scale),
-        "key_life": written_time("key_life", life) if isinstance(life, str) else life,
-        "learn_after": body.learn_after,
-        "holdback": body.holdback,
-    }
-
-
-def scale_from(content: Any) -> Scale:
-    """Return the scale described by a request: its measures by name, or as in `Scale.settings`."""
-    if not isinstance(content, dict):
-        raise InvalidParameter("scale", 'must be ranges by name, such as {"latency": [0.2, 8.0]}', content)
-    measures = content.get("measures")
-    if not isinstance(measures, dict):
-        return Scale(**content)
-    if "error" in measures or not all(isinstance(one, list) and len(one) == 3 for one in measures.values()):
-        raise InvalidParameter("measures", "must be [low, high, share] by name", measures)
-    scale = Scale.from_settings(content)
-    if abs(math.fsum(share for *_, share in scale.measures.values()) - 1.0) > 1e-9:
-        raise InvalidParameter("measures", "must have shares that add up to 1", measures)
-    return scale
+def _settings(body: Any) -> dict[str, Any]:
+    """Return the settings of a game that a body gives."""
+    return {name: value for name in SETTINGS if (value := getattr(body, name)) is not None}
 
 
 def policy_from(body: NewGame, allow: Sequence[str]) -> Policy:
@@ -210,12 +182,11 @@ async def change_game(service: Service, client: Token, name: str, body: Changes)
     def change(router: Router) -> None:
         if not stands:
             _check_count("add_arms", body.add_arms, len(router.executor.setup.names) if body.add_arms else 0)
-            compared = {} if body.wanted is None else given_settings(**_settings(body.wanted))
+            compared = {} if body.wanted is None else _settings(body.wanted)
             policy = None
             if body.wanted is not None and body.wanted.policy is not None:
                 policy = policy_from(body.wanted, service.games.allow)
-            changed = given_settings(**settings)
-            router.apply(Change(**arms, settings=changed, policy=policy, compared=compared, reason=signed))
+            router.apply(Change(**arms, settings=settings, policy=policy, compared=compared, reason=signed))
             return
         ((kind, arm),) = stands.items()
         given = {} if kind == "unpin" else {"arm": arm, **({} if kind == "resume" else {"until": until})}

@@ -7,11 +7,14 @@ refused in the library's words.
 from __future__ import annotations
 
 from dataclasses import MISSING
-from typing import Annotated, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_type_hints
 
-from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, field
 
-from holdfast.decisions.requests import HELP, Ask, Observe, options_of
+from holdfast.decisions.options import HELP, options_of
+from holdfast.decisions.requests import Ask, Observe
+from holdfast.decisions.settings import SETTINGS, Settings
 
 Number = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
 Whole = Annotated[Any, Meta(extra_json_schema={"type": "integer"})]
@@ -20,52 +23,51 @@ Array = Annotated[Any, Meta(extra_json_schema={"type": "array"})]
 Arm = int | str
 Arms = Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})]
 OneArm = Annotated[Any, Meta(extra_json_schema={"type": ["string", "integer"]})]
-Patience = Annotated[Any, Meta(description="Rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.")]
-Missing = Annotated[Any, Meta(description="highest, mean, drop or a loss.")]
-ScaleIn = Annotated[
-    Any,
-    Meta(
-        description="How what is measured becomes a loss: for each measure [low, high] or [low, high, weight], and as "
-        "error the loss of a round that failed. Or as GET gives it.",
-        extra_json_schema={"type": "object"},
-    ),
-]
-KeyLife = Annotated[Any, Meta(description="How long a conversation may be idle: 30s, 10m, 2h, 1d.")]
 
 MOST_LOSSES = 10_000
 """Most losses in one batch."""
 
 
-TYPES = {"arm": ["string", "integer"], "any": None}
+TYPES = {"arm": ["string", "integer"], "text": ["string", "number"], "any": None}
 """JSON names of kinds of fields, where they differ."""
 
 
-def body_of_request(request: type[Any]) -> type[Struct]:
-    """Return the body type of a request: each of its fields with its help, unchecked."""
+def body_with(kind: type[Any], title: str, *, optional: bool = False) -> Any:
+    """Return a body with the options of a request or a game: each with its help, unchecked."""
     made = []
-    for name, (one, kind) in options_of(request).items():
-        found = TYPES.get(kind, kind)
+    for name, (one, written) in options_of(kind).items():
+        found = TYPES.get(written, written)
         schema = None if found is None else {"type": found}
         hint: Any = Annotated[Any, Meta(description=one.metadata[HELP], extra_json_schema=schema)]
-        made.append((name, hint) if one.default is MISSING else (name, hint, one.default))
-    doc = {"__doc__": (request.__doc__ or "").split("\n")[0]}
-    return defstruct(request.__name__, made, forbid_unknown_fields=True, namespace=doc, module=__name__)
+        default = None if optional else one.default
+        made.append((name, hint) if default is MISSING else (name, hint, default))
+    doc = {"__doc__": (kind.__doc__ or "").split("\n")[0]}
+    return defstruct(title, made, forbid_unknown_fields=True, namespace=doc, module=__name__)
 
 
-AskBody, ObserveBody = body_of_request(Ask), body_of_request(Observe)
+AskBody, ObserveBody = body_with(Ask, "Ask"), body_with(Observe, "Observe")
+
+WRITTEN: dict[Any, Any] = {timedelta: str, **{kind: kind for kind in (int, float, str, type(None))}}
+"""Types of settings as an answer has them (`Settings.plain`); others are objects."""
 
 
-class GameSettings(Struct, forbid_unknown_fields=True):
-    """Settings of a game: how it waits for losses, and the share that is left to another rule."""
+def _answered(annotation: Any) -> Any:
+    return Union[tuple(WRITTEN.get(one, dict[str, Any]) for one in get_args(annotation) or (annotation,))]  # noqa: UP007
 
-    patience: Patience = None
-    missing: Missing = None
-    remember: Whole = None
-    keep: Whole = None
-    scale: ScaleIn = None
-    key_life: KeyLife = None
-    learn_after: Whole = None
-    holdback: Number = None
+
+if TYPE_CHECKING:
+
+    class GameSettings(Struct):
+        """Settings of a game as a request gives them: made below of the fields of `Settings`."""
+
+    class SettingsView(Struct):
+        """Settings of a game as an answer shows them."""
+
+        def __getattr__(self, name: str) -> Any: ...
+else:
+    hints = get_type_hints(Settings)
+    GameSettings = body_with(Settings, "GameSettings", optional=True)
+    SettingsView = defstruct("SettingsView", [(name, _answered(hints[name])) for name in SETTINGS], module=__name__)
 
 
 class NewGame(GameSettings, kw_only=True):
@@ -75,7 +77,9 @@ class NewGame(GameSettings, kw_only=True):
     arms: Arms = None
     switching_cost: Number = None
     units: Annotated[Array, Meta(description="The lowest and the highest loss.")] = None
-    parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
+    parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = field(
+        default_factory=dict
+    )
     seed: Whole = None
     settings: Annotated[Text, Meta(description="Whose count where they differ: store, code (role admin) or same.")] = (
         "store"
@@ -112,7 +116,7 @@ class Paused(Struct):
     until: float | None
 
 
-class GameView(Struct):
+class GameView(SettingsView, kw_only=True):
     """A game: what it plays and where it stands."""
 
     name: str
@@ -121,15 +125,6 @@ class GameView(Struct):
     arms: list[Arm]
     names: list[Arm]
     """All arms that ever existed; those not in `arms` are retired."""
-    patience: int | str
-    missing: str | float
-    remember: int
-    keep: int
-    scale: dict[str, Any] | None
-    key_life: float
-    """Idle time of a conversation in seconds."""
-    learn_after: int | None
-    holdback: float
     waits_for_losses: bool
     """True if a block begins only when all losses of the last are in."""
     created: float

@@ -476,8 +476,8 @@ def _changed(change: ChangeView) -> str:
 
 
 def _value(name: str, value: Any) -> str:
-    if name == "key_life" or (name == "patience" and isinstance(value, str) and value[-1] == "s"):
-        return seconds_shown(float(str(value).removesuffix("s")))
+    if name in ("key_life", "patience") and isinstance(value, str) and value[-1] == "s":
+        return seconds_shown(float(value[:-1]))
     if name == "patience" and isinstance(value, int):
         return counted(value, "round")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

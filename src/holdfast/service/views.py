@@ -19,7 +19,7 @@ from holdfast import bounds
 from holdfast.bounds.table import proved_cost
 from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import BY_RULE, Block, HandedOut, Head
-from holdfast.decisions.settings import Setup, players_of
+from holdfast.decisions.settings import SETTINGS, Setup, players_of
 from holdfast.decisions.status import certificate_of, paused, pinned, probabilities_of
 from holdfast.decisions.stores.sql import Transaction, select
 from holdfast.decisions.why import why
@@ -399,14 +399,7 @@ def game_view(transaction: Transaction, setup: Setup, now: float) -> GameView:
         label=setup.policy.label,
         arms=[setup.names[arm] for arm in setup.active],
         names=list(setup.names),
-        patience=setup.settings.written,
-        missing=setup.settings.missing,
-        remember=setup.settings.remember,
-        keep=setup.settings.keep,
-        scale=None if setup.settings.scale is None else setup.settings.scale.settings(),
-        key_life=setup.settings.key_life,
-        learn_after=setup.settings.learn_after,
-        holdback=setup.settings.holdback,
+        **{name: value for name, value in setup.settings.plain().items() if name in SETTINGS},
         waits_for_losses=setup.policy.waits_for_losses,
         created=setup.game.created,
         revision=head.revision,

@@ -49,9 +49,10 @@ def difference(setup: Setup, policy: Policy | None, compared: Mapping[str, Any])
         if "switching_cost" in found:
             changes["switching_cost"] = found["switching_cost"][1]
     wanted = setup.settings.changed(setup.policy, compared)
+    were, are = setup.settings.plain(), wanted.plain()
     for name in compared:
-        if getattr(wanted, name) != getattr(setup.settings, name):
-            found[name] = (str(getattr(setup.settings, name)), str(getattr(wanted, name)))
+        if were[name] != are[name]:
+            found[name] = (str(were[name]), str(are[name]))
             changes[name] = None
     return OtherSettings(setup.game.name, found, changes) if found else None
 

@@ -39,14 +39,14 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
     # `first` is such that the lateness of the latest round is right
     view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
     view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request, call.content))
-    idle = call.clock + setup.settings.key_life if head.next_idle is None else head.next_idle
+    idle = call.clock + setup.settings.key_life.total_seconds() if head.next_idle is None else head.next_idle
     view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle)
     return setup.decisions(view.blocks[block.number], rounds, call.clock)
 
 
 def _goes_on(view: View, block: Block, clock: float) -> bool:
     """Return True unless a conversation was idle too long, lost its arm for good, or changed hands too often."""
-    kept = clock - block.last <= view.setup.settings.key_life and view.setup.plays(block)
+    kept = clock - block.last <= view.setup.settings.key_life.total_seconds() and view.setup.plays(block)
     return kept and block.played.count("[") <= MOST_STRETCHES
 
 
@@ -76,7 +76,7 @@ def end_conversation(view: View, block: Block, clock: float) -> None:
 
 def end_idle(view: View, clock: float) -> None:
     """End conversations that were idle too long, a few in each call."""
-    life = view.setup.settings.key_life
+    life = view.setup.settings.key_life.total_seconds()
     if view.head.next_idle is None or clock < view.head.next_idle:
         return
     most = FORGET_AT_ONCE + len(view.events.changed)

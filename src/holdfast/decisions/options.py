@@ -1,0 +1,94 @@
+"""Options: fields of a dataclass with a check and a line of help, which every surface reads.
+
+Python, HTTP, the client and the shell take the options of a call (`Ask`) and of a game (`Settings`) from its fields, so
+that an option is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import Field, field, fields
+from datetime import datetime, timedelta
+from functools import cache
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from holdfast.checks import CHECK
+from holdfast.errors import nearest
+
+HELP, METAVAR, LOCAL = "help", "metavar", "local"
+"""Metadata keys of a field: its line of help, its placeholder in a shell, and whether it stays local."""
+
+Check = Callable[[str, Any], Any]
+
+
+def option(
+    help: str, check: Check | None = None, *, default: Any = None, metavar: str | None = None, local: bool = False
+) -> Any:
+    """Return a field with its line of help and its check. A local one is not sent."""
+    named = {HELP: help, METAVAR: metavar, CHECK: check, LOCAL: local or None}
+    return field(default=default, metadata={name: value for name, value in named.items() if value is not None})
+
+
+@cache
+def _checks(kind: Any) -> list[tuple[str, Check, Any]]:
+    return [(one.name, one.metadata[CHECK], one.default) for one in fields(kind) if CHECK in one.metadata]
+
+
+class Checked:
+    """A value that checks its fields as it is made, except those left out."""
+
+    def __post_init__(self) -> None:
+        for name, check, default in _checks(type(self)):  # type: ignore[arg-type]
+            value = getattr(self, name)
+            if value is not default:
+                object.__setattr__(self, name, check(name, value))
+
+
+def check_known(call: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Raise the error of a call that got an option it does not have."""
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{call}() got an unexpected option {name!r}{nearest(name, known)}")
+
+
+def given(request: Any) -> dict[str, Any]:
+    """Return the fields that were given and are sent, by name."""
+    sent = [one for one in fields(request) if LOCAL not in one.metadata]
+    return {one.name: value for one in sent if (value := getattr(request, one.name)) is not one.default}
+
+
+Kind = str
+"""Notation of a field in JSON and in a shell: number, integer, string, text (or number), object, array, arm, any."""
+
+_KINDS: dict[Any, Kind] = {
+    int: "integer",
+    float: "number",
+    str: "string",
+    datetime: "string",
+    timedelta: "string",
+    bool: "boolean",
+}
+
+
+def options_of(kind: type[Any]) -> dict[str, tuple[Field[Any], Kind]]:
+    """Return the fields that users give and that are sent, each with its kind."""
+    hints, found = get_type_hints(kind), [one for one in fields(kind) if HELP in one.metadata]
+    return {one.name: (one, _written(hints[one.name])) for one in found if LOCAL not in one.metadata}
+
+
+def types_of(annotation: Any) -> list[Any]:
+    """Return the types of a field, without None."""
+    types = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
+    return [one for one in types if one is not type(None)]
+
+
+def _written(annotation: Any) -> Kind:
+    left = types_of(annotation)
+    if set(left) == {int, str}:
+        return "arm"
+    if len(left) > 1:
+        return "text" if str in left else "any"
+    if hasattr(left[0], "settings"):
+        return "object"
+    return "array" if get_origin(left[0]) in (Collection, tuple) else _KINDS.get(left[0], "any")
