@@ -105,6 +105,21 @@ def test_river_pulls_what_there_is_and_survives_odd_calls(river: Any) -> None:
             river.HoldfastPolicy(policy)
 
 
+def test_rivers_policies_play_in_our_worlds(river: Any) -> None:
+    from river import bandit
+
+    from holdfast.adapters.objects import play
+
+    given = bandit.EpsilonGreedy(epsilon=0.1, seed=1)
+    options: dict[str, Any] = {"horizon": 400, "switching_cost": 0.5, "replications": 5, "checkpoints": 1}
+    frame = play({"greedy": river.theirs(given, 3), "same": river.theirs(given, 3)}, WORLD, **options).frame
+    assert not given._rewards  # it was cloned
+    greedy, same = (frame.filter(frame["policy"] == name).drop("policy") for name in ("greedy", "same"))
+    assert greedy.equals(same)
+    assert greedy["switches"].n_unique() > 1  # seeds differ by game
+    assert 0 < greedy["pseudo_regret"].mean() < 0.3 * 400 * 0.4  # it learns; by chance it would be 2/3
+
+
 def test_losses_are_the_rewards_turned_round(river: Any) -> None:
     from holdfast.adapters.rewards import loss_of
 

@@ -1,10 +1,12 @@
-"""river: Holdfast's policies in `river.bandit`, as in ``bandit.evaluate``.
+"""river: Holdfast's policies in `river.bandit`, as in ``bandit.evaluate``, and river's in our worlds.
 
 HoldfastPolicy(hf.AdaptiveTsallisSwitch(10, switching_cost=0.3))
+play({"UCB": theirs(bandit.UCB(delta=1), n_arms=10)}, world, horizon=1000, switching_cost=0.3)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from holdfast.adapters.rewards import bandit, check_arms, loss_of
@@ -68,3 +70,35 @@ class HoldfastPolicy(RiverPolicy):
         if self._player is not None and self._waiting is not None and arm_id == self._waiting and reward_args:
             self._player.tell(loss_of(reward_args[0], self.rewards, self.policy))
             self._waiting = None
+
+
+def theirs(policy: RiverPolicy, n_arms: int) -> Callable[[int], Any]:
+    """Return a policy of river's for `holdfast.adapters.objects.play`: its reward is −loss, and seeds differ by game.
+
+    Parameters
+    ----------
+    policy
+        It is cloned for each game, and stays as it is.
+    n_arms
+        K.
+    """
+
+    def make(replication: int) -> _Theirs:
+        seed = policy._get_params().get("seed")
+        return _Theirs(policy.clone({} if seed is None else {"seed": seed + replication}), list(range(n_arms)))
+
+    return make
+
+
+class _Theirs:
+    """One game of a policy of river's."""
+
+    def __init__(self, policy: RiverPolicy, arms: list[int]) -> None:
+        self._policy, self._arms, self._arm = policy, arms, 0
+
+    def ask(self) -> int:
+        self._arm = self._policy.pull(self._arms)
+        return self._arm
+
+    def tell(self, loss: float) -> None:
+        self._policy.update(self._arm, -loss)
