@@ -117,7 +117,7 @@ def test_rivers_policies_play_in_our_worlds(river: Any) -> None:
     greedy, same = (frame.filter(frame["policy"] == name).drop("policy") for name in ("greedy", "same"))
     assert greedy.equals(same)
     assert greedy["switches"].n_unique() > 1  # seeds differ by game
-    assert 0 < greedy["pseudo_regret"].mean() < 0.3 * 400 * 0.4  # it learns; by chance it would be 2/3
+    assert 0 < greedy["pseudo_regret"].mean() < 80  # it learns: by chance it would be 107
 
 
 def test_losses_are_the_rewards_turned_round(river: Any) -> None:

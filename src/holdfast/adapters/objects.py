@@ -33,8 +33,8 @@ def play(
 ) -> Result:
     """Play objects with ``ask()``, which returns an arm's number, and ``tell(loss)``, round by round.
 
-    It is not compiled: some fifty thousand rounds a second. `Result.concat` puts the result beside one of `simulate` with
-    the same seed, and `compare` compares them.
+    It is not compiled: some fifty thousand rounds a second. `Result.concat` puts the result beside one of `simulate`
+    with the same seed, and `compare` compares them.
 
     Parameters
     ----------
