@@ -188,7 +188,7 @@ def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
 # Means and standard errors as text: for a terminal of 80 columns, for Markdown, for LaTeX.
 
 WIDTH = 80
-LONGEST_NAME = 32
+LONGEST_NAME = 33
 """Characters of a policy's name shown in a terminal."""
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     sign: f"\\{sign}" for sign in "&%$#_{}"

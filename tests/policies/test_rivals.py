@@ -335,3 +335,21 @@ def test_hesitating_saves_switches():
     ):
         switches = [costs_of(policy, WORLD, 5000, 1.0, 100)[:, 1] for policy in (plain, careful)]
         assert_mean_at_most(switches[1] / switches[0].mean(), 0.5, sees=0.25)
+
+
+@pytest.mark.parametrize(
+    "policy", [hf.AmirTsallis(2, switching_cost=1.0, horizon=300), hf.AnytimeAmirTsallis(2, switching_cost=1.0)]
+)
+def test_every_table_and_legend_says_what_is_our_reconstruction(policy):
+    world = {"environment": hf.Bernoulli([0.3, 0.5]), "horizon": 300, "switching_cost": 1.0, "replications": 2}
+    found = hf.simulate([policy, hf.TsallisInf(2)], **world)
+    named = f"{policy.id} (our reconstruction)"
+    assert found.policies == [named, "tsallis-inf"]
+    legend = [text.get_text() for text in found.plot(measures="switches").legends[0].get_texts()]
+    for shown in (repr(found), found._repr_html_(), found.table(), found.table("latex"), "".join(legend)):
+        assert named in shown
+    alone = hf.simulate({policy.id: policy}, **world)  # the same games under a name of one's own
+    assert alone.frame["total_cost"].equals(found.frame.filter(found.frame["policy"] == named)["total_cost"])
+    losses = np.random.default_rng(1).random((300, 2))
+    played = hf.replay(losses, [policy.id, "tsallis-inf"], switching_cost=1.0, replications=2, progress=False)
+    assert named in played.frame["policy"].to_list()

@@ -171,6 +171,7 @@ def run_benchmark(
         Called with a line for each setting that was played.
     """
     entry = entry_of(policy, "policy")
+    policy = entry.get("name", policy)
     count = QUICK if quick else REPLICATIONS
     first = TRACKS["own"].plan(policy, entry, count).cells[0]
     check_own(*first.policies.values())

@@ -18,7 +18,16 @@ from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.layout import Array, Layout
 from holdfast.numerics.random import LAST_REPLICATION, check_seed, started, stream_key
 from holdfast.numerics.schedules import LONGEST
-from holdfast.policies.policy import NOT_KNOWN, Kernel, Kernels, Mask, Policy, check_arguments, packed_parameters
+from holdfast.policies.policy import (
+    NOT_KNOWN,
+    RECONSTRUCTION,
+    Kernel,
+    Kernels,
+    Mask,
+    Policy,
+    check_arguments,
+    packed_parameters,
+)
 
 BROKEN = -1
 OUTSIDE, UNKNOWN = 1, -1
@@ -31,7 +40,7 @@ ROUNDED = 1e-9
 
 def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Return the key of the streams of policy `label` under `seed`, the same in online play and simulation."""
-    return stream_key(seed, f"policy/{label}")
+    return stream_key(seed, f"policy/{label.removesuffix(RECONSTRUCTION)}")
 
 
 @kernel

@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 RAREST = 1e-20
 """Lower bound on the probability of an arm drawn by a 53-bit uniform, but for the first arm at a uniform of 0."""
 
+RECONSTRUCTION = " (our reconstruction)"
+"""End of the label of a policy of which not all of the paper was at hand; its random streams are named without."""
+
 NOT_KNOWN = 0.0
 """Probability in a block where the policy does not know it."""
 
@@ -164,6 +167,9 @@ class Policy(ABC):
     knows_probabilities: ClassVar[bool] = True
     """False if it does not know its distribution; its blocks then have probability 0."""
 
+    reconstructed: ClassVar[bool] = False
+    """True if the paper's text was not at hand: its label says so in every table, legend and page."""
+
     arms: Sequence[str] | None = field(default=None, kw_only=True)
     """Names of the arms, which `ask` then returns."""
     units: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
@@ -196,7 +202,7 @@ class Policy(ABC):
     @property
     def label(self) -> str:
         """Name in a table when no other is given."""
-        return self.id
+        return self.id + RECONSTRUCTION * self.reconstructed
 
     @property
     @abstractmethod

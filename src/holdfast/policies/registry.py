@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.checks import class_at, made, one_of
 from holdfast.errors import InvalidParameter, Set, Words
-from holdfast.policies.policy import Policy
+from holdfast.policies.policy import RECONSTRUCTION, Policy
 
 POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "adaptive": ("adaptive:AdaptiveTsallisSwitch", {}),
@@ -117,7 +117,8 @@ def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]]
 def entry_of(text: str, parameter: str = "policies") -> dict[str, Any]:
     """Parse a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
 
-    Values are TOML; a word needs no quotes. Unless a ``name`` is given, the text itself is the name.
+    Values are TOML; a word needs no quotes. Unless a ``name`` is given, the text itself is the name, with what its
+    readers must know.
     `parameter` names the text in errors.
 
     >>> entry_of("tsallis-inf:estimator=reduced-variance,loss_bound=2.0")["estimator"]
@@ -133,7 +134,8 @@ def entry_of(text: str, parameter: str = "policies") -> dict[str, Any]:
             rule = f"must be an id, or an id with parameters: {head}:name=value,name=value"
             raise InvalidParameter(parameter, rule, text)
         entry[name.strip()] = _value(value.strip())
-    return entry if len(entry) == 1 else {"name": text, **entry}
+    name = text + RECONSTRUCTION * (head in POLICIES and find_policy(head)[0].reconstructed)
+    return entry if [*entry] == ["policy"] and name == text else {"name": name, **entry}
 
 
 def _value(text: str) -> Any:

@@ -98,6 +98,7 @@ class TsallisInTwoPhases(WithSwitchingCost, tsallis.Tsallis):
 
     kernels = Kernels(choose_amir, observe_phase, AmirState, AmirBlock, params=AmirParams)
 
+    reconstructed: ClassVar[bool] = True
     carried_over = Policy.carried_over  # its switches are those between these arms
 
     def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:

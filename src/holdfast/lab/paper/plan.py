@@ -276,8 +276,9 @@ def _compared(setting: str) -> Cells:
         cost = settings.cost(place.switching_cost)
         further, code = {}, dict[str, str]()
         for text in settings.further:
-            entry = {**entry_of(text, "further"), "name": text}
-            _, further[text], own = described_policy("further", entry, place.environment, T, Costs.of(cost))
+            entry = {"name": text, **entry_of(text, "further")}
+            name, policy, own = described_policy("further", entry, place.environment, T, Costs.of(cost))
+            further[name] = policy
             code |= own
         cell = _cell(six_policies(K, cost, T) | further, place.environment, cost, T)
         return [replace(cell, code=code)]

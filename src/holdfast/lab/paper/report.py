@@ -351,7 +351,7 @@ def overview(findings: Findings) -> HeatMap | None:
     names = [name for name, result in findings.items() if set(result.policies) >= set(POLICIES)]
     if not names:
         return None
-    policies = (*POLICIES, *findings.settings.further)
+    policies = findings[names[0]].policies
     finals = {(policy, name): findings.final(name, policy) for policy in policies for name in names}
     values = np.array([[_decided_ratio(finals[p, n], finals[SWITCH, n]) for n in names] for p in policies])
     shown = [[three_digits(float(finals[p, n].mean())) for n in names] for p in policies]
