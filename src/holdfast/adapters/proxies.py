@@ -30,8 +30,8 @@ import typer
 
 from holdfast.checks import one_of, real_number
 from holdfast.decisions.models import Decision
+from holdfast.decisions.options import written_time
 from holdfast.decisions.router import Router, open as open_game
-from holdfast.decisions.settings import written_time
 from holdfast.errors import HoldfastError, InvalidParameter, UnknownGame, parameter_named
 from holdfast.files import write_whole
 from holdfast.numerics.scales import Scale

@@ -21,10 +21,10 @@ from rich.text import Text
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, names
 from holdfast.decisions import copies, open as open_game, open_many
-from holdfast.decisions.options import HELP, METAVAR, options_of
+from holdfast.decisions.options import HELP, METAVAR, options_of, written_time
 from holdfast.decisions.requests import Ask
 from holdfast.decisions.router import Router
-from holdfast.decisions.settings import KEEP, Settings, written_time
+from holdfast.decisions.settings import KEEP, Settings
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.why import why_conversations

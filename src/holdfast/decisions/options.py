@@ -1,12 +1,14 @@
 """Options: fields of a dataclass with a check and a line of help, which every surface reads.
 
 Python, HTTP, the client and the shell take the options of a call (`Ask`) and of a game (`Settings`) from its fields, so
-that an option is written once.
+that an option is written once. Times are written alike everywhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import Field, field, fields
 from datetime import datetime, timedelta
 from functools import cache
@@ -14,7 +16,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from holdfast.checks import CHECK
-from holdfast.errors import nearest
+from holdfast.errors import DURATION, InvalidParameter, Words, nearest
 
 HELP, METAVAR, LOCAL = "help", "metavar", "local"
 """Metadata keys of a field: its line of help, its placeholder in a shell, and whether it stays local."""
@@ -92,3 +94,50 @@ def _written(annotation: Any) -> Kind:
     if hasattr(left[0], "settings"):
         return "object"
     return "array" if get_origin(left[0]) in (Collection, tuple) else _KINDS.get(left[0], "any")
+
+
+# ---- times
+
+
+LONGEST_TIME = timedelta(days=36_500)
+
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def written_time(parameter: str, text: str) -> timedelta | datetime:
+    """Parse a duration or a time as written in commands and requests.
+
+    >>> written_time("until", "10m"), written_time("until", "2026-03-01T12:00:00+00:00").year
+    (datetime.timedelta(seconds=600), 2026)
+    """
+    try:
+        return duration_of(text) if text[-1:] in UNITS else datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        rule = "must be a time such as 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d"
+        raise InvalidParameter(parameter, rule, text) from None
+
+
+def duration_of(text: str) -> timedelta:
+    """Parse a duration such as 1.5h, or raise a ValueError."""
+    if not re.fullmatch(r"[0-9.]+(e-[0-9]+)?[smhd]", text):
+        raise ValueError(text)
+    return timedelta(**{UNITS[text[-1]]: float(text[:-1])})
+
+
+def checked_duration(parameter: str, given: Any) -> timedelta:
+    """Return a duration above 0: a timedelta, or text such as 10m."""
+    with suppress(ValueError, OverflowError):
+        length = duration_of(given) if isinstance(given, str) else given
+        if isinstance(length, timedelta) and timedelta(0) < length <= LONGEST_TIME:
+            return length
+    limits = Words("must be ", DURATION, f", above 0 and of at most {LONGEST_TIME.days} days")
+    raise InvalidParameter(parameter, limits, str(given))
+
+
+def written_duration(length: timedelta) -> str:
+    """Return a duration as text from which it can be made again.
+
+    >>> written_duration(timedelta(minutes=1))
+    '60.0s'
+    """
+    return f"{length.total_seconds()!r}s"

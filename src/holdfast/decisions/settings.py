@@ -8,9 +8,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from secrets import token_hex
 from time import time_ns
@@ -18,7 +17,16 @@ from typing import Any, NamedTuple, TypedDict
 
 from holdfast.checks import real_number, whole, whole_number
 from holdfast.decisions.models import Block, Decision, Game, Head, Loss
-from holdfast.decisions.options import Checked, check_known, option, options_of
+from holdfast.decisions.options import (
+    LONGEST_TIME,
+    Checked,
+    check_known,
+    checked_duration,
+    duration_of,
+    option,
+    options_of,
+    written_duration,
+)
 from holdfast.errors import (
     DURATION,
     TRUTH,
@@ -50,11 +58,7 @@ KEY_LIFE = timedelta(hours=1)
 FAR_AHEAD = 600.0
 """Seconds by which one call may move a game's time without being doubted."""
 
-MOST_PATIENCE = timedelta(days=36_500)
-
 MISSING = ("highest", "mean", "drop")
-
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 AUTO, FOREVER = "auto", "forever"
 
@@ -67,40 +71,20 @@ docs/availability.md has the measurements.
 """
 
 
-def written_time(parameter: str, text: str) -> timedelta | datetime:
-    """Parse a duration or a time as written in commands and requests.
-
-    >>> written_time("until", "10m"), written_time("until", "2026-03-01T12:00:00+00:00").year
-    (datetime.timedelta(seconds=600), 2026)
-    """
-    try:
-        return _length(text) if text[-1:] in UNITS else datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
-        rule = "must be a time such as 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d"
-        raise InvalidParameter(parameter, rule, text) from None
-
-
-def _length(text: str) -> timedelta:
-    """Parse a duration such as 1.5h, or raise a ValueError."""
-    if not re.fullmatch(r"[0-9.]+(e-[0-9]+)?[smhd]", text):
-        raise ValueError(text)
-    return timedelta(**{UNITS[text[-1]]: float(text[:-1])})
-
-
 # ---- checks
 
 
 def _patience(parameter: str, given: Any) -> timedelta | int | str:
     if isinstance(given, str) and given not in (AUTO, FOREVER):
         try:
-            return _patience(parameter, int(given) if re.fullmatch("[0-9]+", given) else _length(given))
+            return _patience(parameter, int(given) if re.fullmatch("[0-9]+", given) else duration_of(given))
         except (ValueError, OverflowError) as error:
             if isinstance(error, InvalidParameter):
                 raise
             rule = "must be rounds, such as 50, a time, such as 30s, 10m, 2h or 1d, auto or forever"
             raise InvalidParameter(parameter, rule, given) from None
-    if isinstance(given, timedelta) and not timedelta(0) < given <= MOST_PATIENCE:
-        rule = f"must be a time above 0 and of at most {MOST_PATIENCE.days} days, or 'forever'"
+    if isinstance(given, timedelta) and not timedelta(0) < given <= LONGEST_TIME:
+        rule = f"must be a time above 0 and of at most {LONGEST_TIME.days} days, or 'forever'"
         raise InvalidParameter(parameter, rule, str(given))
     if isinstance(given, float):
         rule = Words("must be ", DURATION, ", a whole number of rounds, 'auto' or 'forever'")
@@ -137,16 +121,6 @@ def _scale(parameter: str, given: Any) -> Scale:
     if abs(math.fsum(share for *_, share in scale.measures.values()) - 1.0) > 1e-9:
         raise InvalidParameter("measures", "must have shares that add up to 1", measures)
     return scale
-
-
-def checked_duration(parameter: str, given: Any) -> timedelta:
-    """Return a duration above 0: a timedelta, or text such as 10m."""
-    with suppress(ValueError, OverflowError):
-        length = _length(given) if isinstance(given, str) else given
-        if isinstance(length, timedelta) and timedelta(0) < length <= MOST_PATIENCE:
-            return length
-    limits = Words("must be ", DURATION, f", above 0 and of at most {MOST_PATIENCE.days} days")
-    raise InvalidParameter(parameter, limits, str(given))
 
 
 # ---- settings
@@ -310,7 +284,7 @@ SETTINGS = tuple(options_of(Settings))
 
 def _plain(value: Any) -> Any:
     if isinstance(value, timedelta):
-        return f"{value.total_seconds()!r}s"
+        return written_duration(value)
     return value.settings() if hasattr(value, "settings") else value
 
 

@@ -17,9 +17,10 @@ from holdfast.decisions import Router
 from holdfast.decisions.following import DecisionRecord, record_of
 from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import Block, Decision
+from holdfast.decisions.options import written_time
 from holdfast.decisions.requests import Ask, Change, Observe, Tell
 from holdfast.decisions.rules import View
-from holdfast.decisions.settings import SETTINGS, UNRECORDED, Setup, checked_name, written_time
+from holdfast.decisions.settings import SETTINGS, UNRECORDED, Setup, checked_name
 from holdfast.decisions.status import FIRST, open_decisions_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.decisions.why import why_drawn

@@ -13,7 +13,7 @@ import typer
 from holdfast.checks import real_number, whole_number
 from holdfast.command_line import LIST, Command, names
 from holdfast.decisions.cli import Allow, AsJson, Url
-from holdfast.decisions.settings import written_time
+from holdfast.decisions.options import written_time
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import InvalidParameter, MissingExtra, printable
 
