@@ -21,6 +21,7 @@ import itertools
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -49,7 +50,7 @@ class Room:
     marked: str = "not slow"
     compiled: bool = True
     limit: float = 240.0
-    """Seconds after which a run counts as failed: such a fault loops."""
+    """Processor seconds after which a run counts as failed: such a fault loops. One that waits has ten times as many."""
 
 
 ROOMS = {
@@ -261,7 +262,8 @@ class Bench:
                 env={**os.environ, **own, **plain, "PYTHONDONTWRITEBYTECODE": "1"},
                 capture_output=True,
                 text=True,
-                timeout=room.limit,
+                timeout=10 * room.limit,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(room.limit),) * 2),
             )
         except subprocess.TimeoutExpired:
             return True, "time limit"
