@@ -50,7 +50,7 @@ class Room:
     marked: str = "not slow"
     compiled: bool = True
     limit: float = 240.0
-    """Processor seconds after which a run counts as failed: such a fault loops. One that waits has ten times as many."""
+    """Processor seconds after which a run counts as failed, for such a fault loops; ten times as many by the clock."""
 
 
 ROOMS = {
