@@ -5,11 +5,12 @@ import inspect
 import math
 import pickle
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from holdfast.lab.judge import (
     Between,
@@ -18,6 +19,7 @@ from holdfast.lab.judge import (
     Near,
     Never,
     Often,
+    Question,
     Sometimes,
     Under,
     Verdict,
@@ -244,12 +246,13 @@ def test_every_claim_is_well_formed() -> None:
         assert not claim.rule.endswith("."), claim.id
 
 
-def test_what_may_go_wrong_is_shared_by_the_parts() -> None:
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_what_may_go_wrong_is_shared_by_the_parts(parts: int) -> None:
     sample = rng.standard_normal(RUNS)
-    one = Claim("a", "A.", "p", "r", lambda tables: [Less("x", sample, 0.0)])
-    two = Claim("b", "B.", "p", "r", lambda tables: [Less("x", sample, 0.0), Less("y", sample, 0.0)])
-    narrow, wide = (judge([claim], None)[0].parts[0] for claim in (one, two))
-    assert wide.low < narrow.low < narrow.high < wide.high
+    claim = Claim("a", "A.", "p", "r", lambda tables: [Less(f"{n}", sample, 0.0) for n in range(parts)])
+    low, high = stats.t.interval(1 - 0.01 / parts, RUNS - 1, sample.mean(), stats.sem(sample))
+    for part in judge([claim], None)[0].parts:
+        assert (part.low, part.high) == pytest.approx((low, high), rel=1e-7)
 
 
 def test_questions() -> None:
@@ -273,13 +276,70 @@ def test_questions() -> None:
     assert Under("", ((pair[0], 10 * pair[1]),)).answer(0.99).outcome == "yes"
 
 
-def test_exact_interval_of_a_share() -> None:
-    assert share_interval(0, 10, 0.99)[0] == 0.0
-    assert share_interval(10, 10, 0.99)[1] == 1.0
-    assert share_interval(0, 10, 0.99)[1] == pytest.approx(1 - 0.005**0.1)
-    low, high = share_interval(300, 1000, 0.99)
-    assert low < 0.3 < high
-    assert high - low == pytest.approx(2 * 2.576 * math.sqrt(0.3 * 0.7 / 1000), rel=0.03)
+TURN = 1e-6
+
+
+def outcomes_around(question: Callable[[float], Question], turns: Sequence[float], confidence: float) -> list[str]:
+    """The outcome just below and just above each value at which it should turn."""
+    return [question(turn + step).answer(confidence).outcome for turn in turns for step in (-TURN, TURN)]
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.99])
+@pytest.mark.parametrize("runs", [2, 5, 30])
+def test_a_question_turns_where_scipys_interval_does(runs: int, confidence: float) -> None:
+    noise = 0.01 * np.random.default_rng(runs).standard_normal(runs)
+    noise -= noise.mean()
+
+    def half(error: float) -> float:
+        return float(stats.t.ppf(1 - error / 2, runs - 1) * stats.sem(noise))
+
+    h = half(1 - confidence)
+    less = lambda mean: Less("", noise + mean, 0.0)  # noqa: E731
+    assert outcomes_around(less, [-h, h], confidence) == ["yes", "open", "open", "no"]
+    factor = lambda mean: Less("", noise + mean, np.full(runs, 3.0), 0.5)  # noqa: E731
+    assert outcomes_around(factor, [1.5 - h, 1.5 + h], confidence) == ["yes", "open", "open", "no"]
+    between = lambda mean: Between("", noise + mean, 0.0, 10.0)  # noqa: E731
+    assert outcomes_around(between, [-h, h], confidence) == ["no", "open", "open", "yes"]
+    assert outcomes_around(between, [10 - h, 10 + h], confidence) == ["yes", "open", "open", "no"]
+    both, scale = half((1 - confidence) / 2), 1e-3  # either side has half of the error
+    near = lambda mean: Near("", scale * noise + mean, np.full(runs, 1.0), 1.25)  # noqa: E731
+    ends = [0.8 - scale * both, 0.8 + scale * both, 1.25 - scale * both, 1.25 + scale * both]
+    turned = [near(end + step * TURN * scale).answer(confidence).outcome for end in ends for step in (-1, 1)]
+    assert turned == ["no", "open", "open", "yes", "yes", "open", "open", "no"]
+
+
+@pytest.mark.parametrize("runs", [2, 9])
+def test_a_bound_is_kept_where_all_intervals_together_are_below_it(runs: int) -> None:
+    """Five checkpoints in two series share the error; `each` looks at single runs, without any."""
+    draw = np.random.default_rng(runs)
+    series, bounds = [draw.uniform(1.0, 2.0, (runs, n)) for n in (2, 3)], [np.full(2, 1e6), np.full(3, 1e6)]
+    quantile = stats.t.ppf(1 - 0.05 / (2 * 5), runs - 1)
+    edge = series[1][:, 1].mean() + quantile * stats.sem(series[1][:, 1])
+    lower = series[1][:, 1].mean() - quantile * stats.sem(series[1][:, 1])
+    most = series[1][:, 1].max()
+
+    def under(bound: float, each: bool = False) -> Question:
+        limits = bounds[1].copy()
+        limits[1] = bound
+        return Under("", ((series[0], bounds[0]), (series[1], limits)), each)
+
+    assert outcomes_around(under, [edge], 0.95) == ["open", "yes"]
+    if lower > 0:
+        assert outcomes_around(under, [lower], 0.95) == ["no", "open"]
+    assert outcomes_around(lambda bound: under(bound, True), [most], 0.95) == ["no", "yes"]
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.99])
+@pytest.mark.parametrize("runs", [1, 10, 300])
+def test_a_share_has_the_exact_interval_and_is_rare_below_a_hundredth(runs: int, confidence: float) -> None:
+    tail = (1 - confidence) / 2
+    for count in {0, 1, 2, 5, 7, 8, 9, 10, 11, 12, runs - 1, runs} & set(range(runs + 1)):
+        low = stats.beta.ppf(tail, count, runs - count + 1) if count else 0.0
+        high = stats.beta.ppf(1 - tail, count + 1, runs - count) if count < runs else 1.0
+        assert share_interval(count, runs, confidence) == pytest.approx((low, high), abs=1e-9)
+        never, often = (kind("", count, runs).answer(confidence).outcome for kind in (Never, Often))
+        assert never == ("yes" if count == 0 else "no" if low > 0.01 else "open")
+        assert often == {"yes": "no", "no": "yes", "open": "open"}[never]
 
 
 def test_slopes() -> None:

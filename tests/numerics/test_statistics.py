@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from holdfast.numerics.statistics import Comparison, interval, quantile, student_quantile
+from holdfast.numerics.statistics import Comparison, holm, interval, p_value, quantile, student_quantile
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99, 0.999])
@@ -54,3 +54,25 @@ def test_an_interval_of_a_quantile_by_the_binomial_distribution(n: int, share: f
 )
 def test_a_difference_is_decided_if_its_interval_excludes_zero(low: float, high: float, decided: bool) -> None:
     assert Comparison("a", "b", "cost", 10, (low + high) / 2, low, high, 0.95, 9).decided is decided
+
+
+@pytest.mark.parametrize("n", [2, 3, 12, 400])
+@pytest.mark.parametrize("mean", [0.0, 0.05, -2.0])
+def test_a_p_value_is_students(n: int, mean: float) -> None:
+    sample = np.random.default_rng(n).standard_normal(n) + mean
+    assert p_value(sample) == pytest.approx(stats.ttest_1samp(sample, 0.0).pvalue, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    "p", [[0.01, 0.04, 0.03], [0.02, 0.021, 0.5, 0.5], [0.3, 0.4, 0.9], [0.001], [0.04, 0.045, 0.05, 0.0125]]
+)
+def test_holms_values_are_the_levels_at_which_his_steps_go_so_far(p: list[float]) -> None:
+    """At each level: from the smallest on, reject while p ≤ level/(number left)."""
+    found = holm(p)
+    for level in (*(i / 1000 + 1e-7 for i in range(1000)),):
+        rejected: set[int] = set()
+        for rank, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
+            if p[i] > level / (len(p) - rank):
+                break
+            rejected.add(i)
+        assert {i for i, value in enumerate(found) if value <= level} == rejected

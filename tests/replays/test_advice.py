@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import holdfast as hf
 from holdfast.replays.advice import about_cheapest, about_first, about_hindsight, about_stability, about_staying, advice
@@ -172,9 +173,16 @@ def test_rows_hold_every_excess_with_its_interval():
         assert row[f"excess_over_{mark}_high"] == pytest.approx(high - cost)
 
 
-def test_intervals_that_decide_together_are_wider():
+@pytest.mark.parametrize("among", [1, 2, 5])
+def test_intervals_that_decide_together_share_the_error(among):
     one = standing({"adaptive": (104.0, 1.0), "paper": (130.0, 5.0)})
-    assert one.amount("adaptive", among=5).low < one.amount("adaptive").low
+    own, other = spread(104.0, 1.0), spread(130.0, 5.0)
+    for found, sample in (
+        (one.amount("adaptive", among=among), own),
+        (one.difference("adaptive", "paper", among=among), own - other),
+    ):
+        low, high = stats.t.interval(1 - 0.05 / among, 49, sample.mean(), stats.sem(sample))
+        assert (found.mean, found.low, found.high) == pytest.approx((sample.mean(), low, high), rel=1e-6)
     assert Amount.of(np.full(3, 0.1), 0.95) == Amount(0.1, 0.1, 0.1)
 
 
@@ -183,8 +191,25 @@ def test_one_replication_is_refused():
         GameTotals(np.ones(1), np.ones(1))
 
 
+def test_advice_turns_just_where_the_intervals_do():
+    """Two others share the error of being cheaper; a hundredth of the best arm's cost is not worth a word."""
+    half = stats.t.ppf(1 - 0.05 / 2 / 2, 49) * stats.sem(spread(0.0, 1.0))
+    for step, rivals in ((1e-6, []), (-1e-6, ["near"])):
+        one = standing({"first": (104.0, 0.0), "near": (104.0 + half + step, 1.0), "far": (900.0, 1.0)})
+        assert one.rivals() == rivals
+    assert standing({"one": (104.0, 0.0), "same": (104.0, 0.0)}).rivals() == ["same"]
+    wide = stats.t.ppf(1 - 0.05 / 2, 49) * stats.sem(spread(0.0, 1.0))
+    for step, said in ((1e-6, "more than 1 %."), (-1e-6, "(not decided) than that.")):
+        assert str(about_staying(standing({"only": (99.0 + 5 * wide + step, 5.0)}))).endswith(said)
+    for mean, sign in ((wide - 1e-6, 0), (wide + 1e-6, 1), (-wide - 1e-6, -1)):
+        amount = Amount.of(spread(mean, 1.0), 0.95)
+        assert (amount.sign, amount.decided) == (sign, sign != 0)
+    assert Amount.of(np.zeros(9), 0.95).decided
+
+
 def test_stretches_cover_the_trace():
     found = stretches(17_544)
     assert list(found) == ["whole", "half 1", "half 2", *(f"quarter {i}" for i in range(1, 5))]
     assert found["half 2"] == (8772, 17544)
-    assert list(stretches(3)) == ["whole", "half 1", "half 2"]
+    assert [list(stretches(rounds)) for rounds in (1, 2, 3)] == [["whole"], *[["whole", "half 1", "half 2"]] * 2]
+    assert stretches(4)["quarter 4"] == (3, 4)

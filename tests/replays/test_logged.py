@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy import stats
 from statistics_of_samples import assert_at_least
 
 import holdfast as hf
@@ -79,37 +80,51 @@ def test_the_squared_standard_error_is_at_least_the_variance_on_average(name, es
     assert math.fsum(chance * estimate.standard_error**2 for chance, estimate in found) >= variance - 1e-12
 
 
-def slow_estimates(arms, losses, q, blocks, shares):
-    """The three estimates as in their formulas, round by round; `shares` has π_t(i)."""
+def slow_estimates(arms, losses, q, blocks, shares, confidence):
+    """The three estimates with their intervals as in their formulas, round by round; `shares` has π_t(i)."""
     T, K = shares.shape
     weights = [shares[t, arms[t]] / q[t] for t in range(T)]
-    first = math.fsum(w * loss for w, loss in zip(weights, losses, strict=True))
-    robust = 0.0
-    for t in range(T):
-        before = [s for s in range(T) if blocks[s] < blocks[t]]
+    lost, weight, predicted, corrected = np.zeros((4, len(set(blocks))))
+    for t, block in enumerate(blocks):
+        before = [s for s in range(T) if blocks[s] < block]
         of_all = sum(losses[s] for s in before) / max(len(before), 1)
         m = []
         for arm in range(K):
             own = [losses[s] for s in before if arms[s] == arm]
             m.append((sum(own) + of_all) / (len(own) + 1))
-        robust += sum(shares[t, i] * m[i] for i in range(K)) + weights[t] * (losses[t] - m[arms[t]])
-    return first, T * first / sum(weights), robust
+        lost[block] += weights[t] * losses[t]
+        weight[block] += weights[t]
+        predicted[block] += sum(shares[t, i] * m[i] for i in range(K))
+        corrected[block] += weights[t] * (losses[t] - m[arms[t]])
+    mean = lost.sum() / weight.sum()
+    for value, errors in (
+        (lost.sum(), lost - predicted),
+        (T * mean, T / weight.sum() * (lost - weight * mean)),
+        (predicted.sum() + corrected.sum(), corrected),
+    ):
+        degrees = max(1, round((errors**2).sum() ** 2 / (errors**4).sum()))
+        half = stats.t.ppf((1 + confidence) / 2, degrees) * math.sqrt((errors**2).sum())
+        yield value, value - half, value + half
 
 
-def test_estimates_are_those_of_the_formulas():
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+def test_estimates_and_intervals_are_those_of_the_formulas(confidence):
     rng = np.random.default_rng(4)
     blocks = np.repeat(np.arange(60), rng.integers(1, 5, 60))
     T = len(blocks)
     arms, q = rng.integers(4, size=60)[blocks], rng.uniform(0.1, 0.5, 60)[blocks]
     losses, plan = rng.random(T) * 40 - 7, rng.integers(4, size=T)
     mixture = np.array([0.1, 0.2, 0.3, 0.4])
-    log = hf.LoggedData(arms, losses, q, blocks=blocks, n_arms=4, fewest_blocks=0)
+    log = hf.LoggedData(arms, losses, q, blocks=blocks, n_arms=4, fewest_blocks=0, confidence=confidence)
     for found, shares in (
         (log.of_plan(plan), np.eye(4)[plan]),
         (log.of_mixture(mixture), np.tile(mixture, (T, 1))),
     ):
-        values = (found.inverse_propensity.losses, found.self_normalised.losses, found.doubly_robust.losses)
-        assert values == pytest.approx(slow_estimates(arms, losses, q, blocks, shares), rel=1e-12)
+        expected = slow_estimates(arms, losses, q, blocks, shares, confidence)
+        for one, values in zip(
+            (found.inverse_propensity, found.self_normalised, found.doubly_robust), expected, strict=True
+        ):
+            assert (one.losses, one.low, one.high) == pytest.approx(values, rel=1e-9)
         assert found.blocks == 60
         assert found.rounds == T
 

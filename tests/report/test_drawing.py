@@ -1,5 +1,6 @@
 """The drawn charts: written whole, the same bytes each time, any labels, any axes."""
 
+import itertools
 import struct
 import subprocess
 import sys
@@ -7,16 +8,16 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
-from holdfast.report.charts import Line, Panel, in_order, looks, one_panel, result_chart
+from holdfast.report.charts import Line, Panel, Ribbon, in_order, looks, one_panel, result_chart
 from holdfast.report.drawing import draw_panel, rendered, write_images
 from holdfast.text import counted, decimals, number, three_digits
-
-pytestmark = pytest.mark.slow
 
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}
 
 
+@pytest.mark.slow
 def test_three_files_of_their_kind(charts, tmp_path):
     paths = write_images(charts["two rows"], tmp_path / "new", "both", title="Both")
     assert [path.name for path in paths] == ["both.png", "both.svg", "both.pdf"]
@@ -28,22 +29,26 @@ def test_three_files_of_their_kind(charts, tmp_path):
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(path.name for path in paths)
 
 
+@pytest.mark.slow
 def test_same_chart_same_bytes(charts):
     assert rendered(charts["hard"], title="x") == rendered(charts["hard"], title="x")
 
 
+@pytest.mark.slow
 def test_one_replication_has_no_band(make_table):
     single, several = (result_chart({"": make_table(EASY, replications=n)}) for n in (1, 2))
     assert b"FillBetween" not in rendered(single, ("svg",))["svg"]
     assert b"FillBetween" in rendered(several, ("svg",))["svg"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["a$x$ <b>&", "_hidden", "", "100%"])
 def test_any_label(label, make_table):
     table = make_table({label: EASY["exp3"], "other": EASY["exp3"]}, replications=2, points=20)
     assert len(rendered(result_chart({label: table}, series_label=label), title=label)) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "growth",
     [lambda t: 0 * t, lambda t: -0.3 * t, lambda t: 1e-3 * t / t],
@@ -54,6 +59,7 @@ def test_any_values(growth, make_table):
     assert len(rendered(result_chart({"": table}))) == 3
 
 
+@pytest.mark.slow
 def test_points_times_and_one_panel():
     days = np.arange("2026-01-01", "2026-01-11", dtype="datetime64[D]")
     running = Line("plan", days, np.arange(10.0), np.arange(10.0) - 1, np.arange(10.0) + 1)
@@ -121,6 +127,43 @@ def test_lines_are_mean_and_sample_deviation():
     np.testing.assert_allclose([line.high[0] - line.y[0] for line in first], [2**0.5, 2**0.5, 8**0.5])
 
 
+@pytest.mark.parametrize("band", ["sd", "mean", "quantiles", "none"])
+def test_a_band_is_what_its_legend_says(band):
+    """At each round by its own number of replications: seven, four, one."""
+    draw = np.random.default_rng(3)
+    columns = ("policy", "replication", "round", "pseudo_regret")
+    rows = [("a", n, t, draw.gamma(2.0)) for t, runs in ((5, 7), (9, 4), (12, 1)) for n in range(runs)]
+    frame = pl.DataFrame(rows, schema=columns, orient="row")
+    line = result_chart({"": frame}, measures=["pseudo_regret"], band=band).rows[0].panels[0].lines[0]
+    for place, sample in enumerate(np.array([row[3] for row in rows if row[2] == t]) for t in (5, 9)):
+        middle, half = sample.mean(), sample.std(ddof=1)
+        expected = {
+            "sd": (middle - half, middle, middle + half),
+            "mean": (*stats.t.interval(0.95, len(sample) - 1, middle, stats.sem(sample)), middle),
+            "quantiles": tuple(np.quantile(sample, [0.1, 0.5, 0.9])),
+            "none": (middle,),
+        }[band]
+        drawn = [line.y] if line.low is None else [line.low, line.y, line.high]
+        assert sorted(part[place] for part in drawn) == pytest.approx(sorted(expected), rel=1e-7)
+    assert (line.low is None) == (band == "none")
+    assert line.x.tolist() == [5, 9, 12]
+
+
+@pytest.mark.parametrize("steps", [1, 3, 7, 20, 100])
+def test_a_ribbon_shows_the_arm_held_most_in_each_step(steps):
+    held = np.random.default_rng(1).integers(0, 3, 20)
+    starts, arms, count = Ribbon(["a", "b", "c"], {"x": held}).stretches("x", steps)
+    assert count == min(steps, 20)
+    shown = np.repeat(arms, np.diff(starts))
+    pieces = np.array_split(held, count) if 20 % count == 0 else None
+    if pieces is not None:
+        assert shown.tolist() == [int(np.bincount(piece, minlength=3).argmax()) for piece in pieces]
+    assert (starts[0], starts[-1], len(shown)) == (0, count, count)
+    assert all(one != other for one, other in itertools.pairwise(arms))
+    last = held[int((count - 1) * 20 / count) :]
+    assert shown[-1] == np.bincount(last, minlength=3).argmax()
+
+
 def test_thinning_keeps_ends(make_table):
     line = result_chart({"": make_table(EASY, points=4000)}).rows[0].panels[0].lines[0]
     thin = line.thin(even=120, log=80)
@@ -144,6 +187,7 @@ def test_digits():
     assert counted(2, "policy", "policies") == "2 policies"
 
 
+@pytest.mark.slow
 def test_without_matplotlib_it_says_what_to_install():
     hidden = (
         "import sys, importlib.abc\n"

@@ -3,15 +3,17 @@
 import math
 from collections import Counter
 from datetime import timedelta
+from types import SimpleNamespace as Row
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import holdfast as hf
+from holdfast.service.arms import Heard, recent_of, warnings_of
 from holdfast.service.messages import ChangeView
 from holdfast.service.pages import _arms, _changed
-from holdfast.service.views import DAY, Course, dashboard, game_line
+from holdfast.service.views import DAY, Course, _warnings, dashboard, game_line, game_view, hold
 
 NOON = 20_000 * DAY + DAY / 2
 
@@ -112,3 +114,118 @@ def test_rounds_that_were_not_handed_out_are_not_shown_as_held(clock):
     lines = router.executor.read(lambda transaction, setup: dashboard(Course(), transaction, setup, clock())).lines
     assert lines.held.sum() == 13
     assert lines.rounds[-1] == 13
+
+
+@pytest.fixture
+def long_blocks(clock):
+    """A game of blocks of ten rounds."""
+    policy = hf.TsallisSwitch(arms=["a", "b"], block_lengths=lambda n: 10, learning_rates=lambda n: 0.1)
+    return hf.open("memory:", "long", policy, seed=1, clock=clock)
+
+
+def test_waits_and_the_last_loss_are_by_the_clock_not_by_the_order_of_blocks(long_blocks, clock):
+    """A loss waits since its own ask, which need not be the first of its block."""
+    asked = {}
+    for _ in range(4):
+        asked |= dict.fromkeys(long_blocks.ask(4), clock.now)
+        clock.now += 100.0
+    first, second, *_, last = asked
+    waits = []
+    for decision in (last, second, first):
+        clock.now += 7.0
+        long_blocks.tell(decision.id, 0.5)
+        waits.append(clock.now - asked[decision])
+    board = long_blocks.executor.read(lambda transaction, setup: dashboard(Course(), transaction, setup, clock()))
+    assert board.waits == sorted(waits)
+    assert line(long_blocks, clock).last_loss == clock.now
+
+
+def test_what_is_held_is_what_is_left_of_the_block_and_the_arm_handed_out_last(long_blocks, clock):
+    drawn = long_blocks.ask(3)[0].arm
+    (other,) = {"a", "b"} - {drawn}
+    assert long_blocks.ask(1, available=[other])[0].arm == other
+    view, now = (
+        long_blocks.executor.read(lambda transaction, setup, show=show: show(transaction, setup, clock()))
+        for show in (game_view, hold)
+    )
+    assert (view.hold, now.hold, now.block, view.arm, now.arm) == (6, 6, 1, drawn, drawn)
+    assert {arm.arm: arm.held for arm in line(long_blocks, clock).arms} == {drawn: False, other: True}
+
+
+def warned(now=0.0, losses=(), last=None, **counts):
+    played = [Row(arm="a", rounds=9, retired=False), Row(arm="b", rounds=9, retired=False)]
+    usual = {"rounds": 10, "told": 5, "missing": 0, "out": 0, "arms": played}
+    return [words.split(",")[0] for words in _warnings(now, Row(**{**usual, **counts}), list(losses), last)]
+
+
+ONE = [Row(arm="a", rounds=9, retired=False), Row(arm="b", rounds=0, retired=False)]
+
+
+@pytest.mark.parametrize(
+    ("beyond", "within", "words"),
+    [
+        ({"out": 1, "now": 3600.1}, {"out": 1, "now": 3600.0}, "no losses for more than an hour"),
+        ({"out": 1, "now": 9000.0, "last": 5399.0}, {"out": 0, "now": 9000.0}, "no losses for more than an hour"),
+        ({"rounds": 20, "told": 0}, {"rounds": 19, "told": 0}, "no loss was ever reported"),
+        ({"losses": [0.5] * 20}, {"losses": [0.5] * 19}, "the last 20 losses are all 0.5"),
+        ({"losses": [0.5] * 21}, {"losses": [0.5] * 20 + [0.6]}, "the last 21 losses are all 0.5"),
+        ({"told": 79, "missing": 20}, {"told": 80, "missing": 20}, "20% of the losses did not come in time"),
+        ({"rounds": 200, "arms": ONE}, {"rounds": 199, "arms": ONE}, "only a was ever played"),
+        ({"out": 10_001}, {"out": 10_000}, "10"),
+    ],
+)
+def test_a_warning_is_given_just_beyond_its_threshold(beyond, within, words):
+    assert warned(**beyond) == [words]
+    assert warned(**within) == []
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (10.0, 20.0), (-1.0, 0.0)])
+@pytest.mark.parametrize(("usual", "lately"), [(0.5, 50), (0.5, 10), (0.01, 50)])
+def test_an_arm_is_worse_beyond_three_deviations_and_a_tenth_of_the_range(low, high, usual, lately):
+    """The deviations are the largest that a mean of so many losses in the range can have."""
+    width, before = high - low, 40
+    limit = max(3 * math.sqrt(usual * (1 - usual) / lately), 0.1)
+    setup = Row(bounds=(low, high), paused=())
+    for step, many, expected in ((1e-6, lately, 1), (-1e-6, lately, 0), (1e-6, 9, 0)):
+        loss = low + width * (usual + limit + step)
+        heard = [Heard(0, loss, NOON - 60.0, {})] * many + [Heard(0, loss, NOON - DAY - 1, {})] * 30
+        sums = math.fsum([loss] * many) + before * (low + width * usual)
+        arm = Row(arm="a", retired=False, told=many + before, losses=sums, last_used=NOON)
+        totals = Row(arms=[arm], rounds=5000, conversations=0)
+        assert len(warnings_of(setup, totals, heard, NOON)) == expected
+        few = Row(arms=[Row(**{**vars(arm), "told": many + 9})], rounds=5000, conversations=0)
+        assert warnings_of(setup, few, heard, NOON) == []
+
+
+def test_an_arm_that_was_not_played_for_more_than_a_day_is_named():
+    def said(age, **others):
+        arm = Row(arm="a", retired=False, told=0, losses=0.0, last_used=None if age is None else NOON - age)
+        totals = Row(**{"arms": [arm], "rounds": 1000, "conversations": 0, **others})
+        return warnings_of(Row(bounds=(0.0, 1.0), paused=()), totals, [], NOON)
+
+    assert (said(DAY), said(DAY + 9000), said(None)) == (
+        [],
+        ["a was not played for 1.1 days"],
+        ["a was not played ever"],
+    )
+    assert said(None, rounds=999) == said(None, conversations=1) == []
+
+
+def test_what_an_arm_lost_lately_is_by_the_hour_the_day_and_the_last_thousand():
+    draw = np.random.default_rng(1)
+    heard = [
+        Heard(int(arm), loss, NOON - age, {"latency": loss, "failed": loss > 0.9})
+        for arm, loss, age in zip(draw.integers(0, 2, 1500), draw.random(1500), 60.0 * np.arange(1500), strict=True)
+    ]
+    heard[60] = heard[60]._replace(at=NOON - 3600.0)  # an hour ago, to the second: no more
+    for arm, found in enumerate(recent_of(heard, 2, NOON)):
+        mine = [one for one in heard if one.arm == arm]
+        latest = [one for one in heard[:1000] if one.arm == arm]
+        for mean, some in (
+            (found.hour, [one for one in mine if NOON - one.at < 3600.0]),
+            (found.day, [one for one in mine if NOON - one.at < DAY]),
+            (found.latest, latest),
+        ):
+            assert (mean.n, mean.value) == (len(some), pytest.approx(np.mean([one.loss for one in some])))
+        assert found.failures == sum(one.loss > 0.9 for one in latest)
+        assert found.measures == {"latency": pytest.approx(np.mean([one.loss for one in latest]))}
