@@ -99,13 +99,13 @@ def _begin(view: View, n: int, call: HandOut) -> list[Block]:
         return [held]
     left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
     drawn = view.state().learner.begin_some(call.announced, left).tolist()
-    share, price = compared(view, call)
     blocks, first = [], head.asked
     for number, values in enumerate(drawn, head.block + 1):
         arm, rounds, probability = setup.active[int(values[0])], int(values[1]), values[2]
         data = block_text(setup, values)
         blocks.append(Block(number, None, arm, rounds, probability, call.clock, call.bound, 0, data, first))
-        if share:
+        if setup.settings.holdback:
+            share, price = compared(view, call)
             blocks[-1] = blocks[-1]._replace(share=share, price=price)
         first += rounds
     return blocks
