@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import re
+import secrets
 import shlex
 import shutil
 import socket
@@ -84,13 +85,14 @@ def litellm_proxy(code: dict[str, list[str]], wheel: str) -> None:
     port = _free()
     with _models() as models:
         keys = {"OPENAI_API_KEY": "none", "AZURE_API_KEY": "none", "AZURE_API_VERSION": "2024-10-21"}
+        key = keys["LITELLM_MASTER_KEY"] = f"sk-{secrets.token_hex(32)}"
         bases = {"OPENAI_API_BASE": f"{models}/v1", "OPENAI_BASE_URL": f"{models}/v1", "AZURE_API_BASE": models}
         with _process([BIN / "litellm", "--config", "config.yaml", "--port", port], port, **keys, **bases):
             url = f"http://127.0.0.1:{port}/v1/chat/completions"
             asked = {"model": "chat"}
 
             def turn(number: int) -> bool:
-                _sent("POST", url, {**asked, "messages": [{"role": "user", "content": f"question {number}"}]})
+                _sent("POST", url, {**asked, "messages": [{"role": "user", "content": f"question {number}"}]}, key)
                 return _told("sqlite:///holdfast.db", "chat") >= TURNS
 
             numbers = iter(range(10_000))
@@ -337,9 +339,10 @@ def _rounds(url: str, name: str, count: Callable[[hf.Router], int] = lambda game
         return 0
 
 
-def _sent(method: str, url: str, body: Any = None) -> bytes:
+def _sent(method: str, url: str, body: Any = None, key: str = "") -> bytes:
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"content-type": "application/json"}, method=method)
+    headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
+    request = urllib.request.Request(url, data, headers, method=method)
     with urllib.request.urlopen(request, timeout=30) as answer:
         found: bytes = answer.read()
         return found

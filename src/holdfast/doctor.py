@@ -107,6 +107,10 @@ def store(url: str) -> Iterator[Finding]:
     """A store: whether it can be written, and how long a durable commit takes."""
     address = parse_address(url)
     if address.kind == "sqlite" and not Path(address.path).exists():
+        folder = Path(address.path).absolute().parent
+        if not (folder.is_dir() and os.access(folder, os.W_OK)):
+            yield Finding("store", WRONG, f"{folder} is no folder that can be written to", f"mkdir -p {folder}")
+            return
         yield Finding("store", NOTE, f"there is none yet at {address.shown}", "hf.open or `holdfast serve` begins one")
         return
     with closing(store_at(url)) as opened:
@@ -201,12 +205,9 @@ def examined(what: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findi
     except HoldfastError as error:
         yield Finding(what, WRONG, str(error))
     except (HTTPException, OSError, ValueError, KeyError, TypeError) as error:
-        yield Finding(
-            what,
-            WRONG,
-            f"no answer that is understood: {getattr(error, 'reason', None) or error}",
-            "is a `holdfast serve` there?",
-        )
+        cause = getattr(error, "reason", None) or error
+        said = getattr(cause, "strerror", None) or cause
+        yield Finding(what, WRONG, f"no answer that is understood: {said}", "is a `holdfast serve` there?")
     except ModuleNotFoundError as error:
         yield Finding(what, NOTE, f"not looked at: {error.name} is not installed", "pip install 'holdfast[serve]'")
 

@@ -50,6 +50,8 @@ def test_what_cannot_be_used_is_wrong(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "text.db").write_text("no store" * 100)
     code, found = examined(f"sqlite:///{tmp_path}/text.db", "--port", "0")
     assert (code, found["store"]["state"]) == (1, "wrong")
+    code, found = examined(f"sqlite:///{tmp_path}/none/s.db", "--port", "0")
+    assert (code, found["store"]["found"]) == (1, f"{tmp_path}/none is no folder that can be written to")
     code, found = examined("postgresql://someone:secret@127.0.0.1:9/none?connect_timeout=1", "--port", "0")
     assert (code, found["store"]["state"]) == (1, "wrong")
     assert "secret" not in str(found)
