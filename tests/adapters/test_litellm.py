@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import re
 import sys
 import threading
@@ -251,6 +252,100 @@ def test_odd_events_are_survived(mark: Any) -> None:
     asyncio.run(play())
 
 
+class Raises:
+    """Whatever is done with it raises."""
+
+    def _raise(self, *given: Any) -> Any:
+        raise RuntimeError
+
+    __str__ = __repr__ = __bool__ = __eq__ = __hash__ = __getattr__ = __iter__ = __len__ = _raise  # type: ignore[assignment]
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+LEAVES: list[Any] = [
+    *(None, 0, -1, True, "", "a", "b", "\ud800", "None", float("nan"), float("inf"), -1e308, b"a", START),
+    *(ENDLESS, Raises(), object(), (), "x" * 5000),
+]
+NAMES = [
+    *("role", "content", "model_info", "id", "metadata", "litellm_metadata", "session_id", "litellm_session_id"),
+    *("litellm_trace_id", "attempted_retries", "previous_models", "user_api_key_hash", MARK, "game", "decision", "arm"),
+    *("usage", "prompt_tokens", "completion_tokens", "prompt_tokens_details", "cached_tokens", "response_cost"),
+    *("completion_start_time", "exception", "status_code", "litellm_params", "cache_control", 7, None),
+]
+
+
+def anything(rng: random.Random, depth: int = 0) -> Any:
+    kind = rng.random()
+    if depth > 3 or kind < 0.45:
+        return rng.choice(LEAVES)
+    if kind < 0.6:
+        return [anything(rng, depth + 1) for _ in range(rng.randrange(4))]
+    return {rng.choice(NAMES): anything(rng, depth + 1) for _ in range(rng.randrange(5))}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_comes_nothing_fails_and_the_store_is_not_left_alone(seed: int) -> None:
+    rng = random.Random(seed)
+
+    async def play() -> None:
+        made = routing(scale=hf.Scale(latency=(0, 1), price=(0, 1)))
+        two = [{"model_info": {"id": id}} for id in "ab"]
+        await made.async_filter_deployments("chat", two, [], {})
+        await told(made, 0)
+        held = 0
+        for _ in range(500):
+            given = [*two, anything(rng)] if rng.random() < 0.8 else anything(rng)
+            request: Any = anything(rng) if rng.random() < 0.5 else {rng.choice(NAMES): anything(rng)}
+            found = await made.async_filter_deployments("chat", given, anything(rng), request)
+            assert found is given or (len(found) == 1 and any(found[0] is one for one in given))
+            held += found is not given
+            event = anything(rng)
+            if type(request) is dict and rng.random() < 0.5:
+                params = {**request, "model_info": {"id": rng.choice("ab")}}
+                event = {"litellm_params": params, rng.choice(NAMES): anything(rng)}
+            for tell in (made.async_log_success_event, made.async_log_failure_event):
+                await tell(event, anything(rng), rng.choice([START, *LEAVES]), START)
+        assert held > 50
+        assert (made._failed["chat"], made._rests) == (0, {})
+
+    asyncio.run(play())
+
+
+def test_a_group_without_a_name_is_left_alone() -> None:
+    two = [{"model_info": {"id": id}} for id in "ab"]
+    for model in (None, [], {}, 7):
+        assert asyncio.run(routing().async_filter_deployments(model, two, [], {})) is two  # type: ignore[arg-type]
+
+
+def test_a_game_that_another_request_has_dropped_stops_nobody(monkeypatch: Any) -> None:
+    async def play() -> None:
+        made = routing()
+
+        async def slow(*given: Any) -> None:
+            made._games.pop("chat", None)  # by another request
+            raise TimeoutError
+
+        monkeypatch.setattr(made, "_held", slow)
+        two = [{"model_info": {"id": id}} for id in "ab"]
+        assert await made.async_filter_deployments("chat", two, [], {}) is two
+
+    asyncio.run(play())
+
+
+def test_an_arm_that_is_pinned_but_not_healthy_stops_nothing() -> None:
+    async def play() -> None:
+        made, chat = routing(), router({"a": "hi", "b": "hi"})
+        await turn(chat)
+        game = await told(made, 1)
+        game.change(add_arms=["elsewhere"])
+        game.pin("elsewhere")
+        assert {await turn(chat, f"{number}") for number in range(20)} <= {"a", "b"}
+        assert made._rests == {}
+
+    asyncio.run(play())
+
+
 def test_the_server_restarts(tmp_path: Any) -> None:
     """A game that was deleted, and a store that is another one, are met again after a rest."""
 
@@ -306,6 +401,7 @@ def test_measures_are_those_that_are_known() -> None:
     older = {"prompt_tokens": 80, "completion_tokens": 0, "cache_read_input_tokens": 80}
     assert measured({}, {"usage": older}, START, end) == {"latency": 2.0, "uncached": 0.0}
     assert measured({}, None, START, end) == {"latency": 2.0}
+    assert measured({"response_cost": float("nan")}, None, START, end) == {"latency": 2.0}
 
 
 def test_a_measure_that_is_unknown_is_not_made_up(caplog: Any) -> None:

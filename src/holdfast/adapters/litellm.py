@@ -13,9 +13,10 @@ import asyncio
 import hashlib
 import json
 import logging
+import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -118,16 +119,25 @@ class HoldfastRouting(CustomLogger):
         parent_otel_span: Any = None,
     ) -> list[dict[str, Any]]:
         """Return the deployment that is held, among those that are healthy; all of these if that fails."""
+        try:
+            conversation = conversation_of(messages, request_kwargs or {})
+            by_id = {one: deployment for deployment in healthy_deployments if (one := _id_of(deployment)) is not None}
+        except Exception as error:  # an odd request, which is no reason to leave a store alone
+            LOG.warning("a request to %r is routed without Holdfast: %s", model, error)
+            return healthy_deployments
+        if len(by_id) < 2 or request_kwargs is None or not isinstance(model, str):
+            return healthy_deployments
         opening = self._games.get(model)
         if time.monotonic() < self._rests.get(model, 0.0) or (opening is not None and not opening.done()):
             return healthy_deployments
         try:
             async with asyncio.timeout(self._deadline):
-                held = await self._held(model, healthy_deployments, messages, request_kwargs)
+                held = await self._held(model, by_id, conversation, request_kwargs)
             self._failed[model] = 0
-            return held
+            return healthy_deployments if held is None else [by_id[held]]
         except Exception as error:  # the request goes on, whatever it is
-            if isinstance(error, TimeoutError) and not self._games[model].done():
+            opening = self._games.get(model)
+            if isinstance(error, TimeoutError) and opening is not None and not opening.done():
                 LOG.warning("model group %r is routed without Holdfast until its game is open", model)
                 return healthy_deployments
             self._failed[model] = self._failed.get(model, 0) + 1
@@ -135,36 +145,36 @@ class HoldfastRouting(CustomLogger):
                 self._rests[model] = time.monotonic() + REST
             if isinstance(error, BadStore) or not isinstance(error, (StoreError, TimeoutError)):
                 self._games.pop(model, None)  # deleted, or restored: it is opened anew
-            LOG.warning("a request to %r is routed without Holdfast: %s", model, str(error) or "no answer in time")
+            why = "no answer in time" if isinstance(error, TimeoutError) else error
+            LOG.warning("a request to %r is routed without Holdfast: %s", model, why)
             return healthy_deployments
 
     async def _held(
-        self, model: str, healthy: list[dict[str, Any]], messages: Any, request: dict[str, Any] | None
-    ) -> list[dict[str, Any]]:
-        by_id = {one: deployment for deployment in healthy if (one := _id_of(deployment)) is not None}
-        if len(by_id) < 2 or request is None:
-            return healthy
-        game = await self._game(model, list(by_id))
-        if by_id.keys() - game.known:
-            await self._in_thread(game.add, sorted(by_id.keys() - game.known))
-        key, begins = conversation_of(messages, request)
+        self, model: str, healthy: Collection[str], conversation: tuple[str | None, bool], request: dict[str, Any]
+    ) -> str | None:
+        """Return the deployment that is held, of those that are healthy; None where an operator has paused them all."""
+        game = await self._game(model, list(healthy))
+        new = [arm for arm in healthy if arm not in game.known]
+        if new:
+            await self._in_thread(game.add, sorted(new))
+        key, begins = conversation
         tried = self._tried_by(request, key)
-        available = [arm for arm in by_id if arm in game.playing - tried] or [
-            arm for arm in by_id if arm in game.playing
-        ]
+        playing = [arm for arm in healthy if arm in game.playing]
+        available = [arm for arm in playing if arm not in tried] or playing
         if not available:
-            return healthy
+            return None
         if key is not None and begins and not tried:  # many conversations may begin with the same words
             await game.router.executor.execute_async(End(key), self._deadline)
         try:
             decision = await game.router.aask(key=key, available=available, deadline=self._deadline)
-        except NoArmAvailable:  # an operator has paused all that are healthy
-            return healthy
-        tried.add(str(decision.arm))
+        except NoArmAvailable:
+            return None
+        arm = str(decision.arm)
+        tried.add(arm)
         place = "litellm_metadata" if isinstance(request.get("litellm_metadata"), dict) else "metadata"
-        mark = {"game": model, "decision": decision.id, "arm": decision.arm}
+        mark = {"game": model, "decision": decision.id, "arm": arm}
         request[place] = {**(request.get(place) or {}), MARK: mark}  # a copy: callers may use theirs again
-        return [by_id[str(decision.arm)]]
+        return arm
 
     def _tried_by(self, request: Mapping[str, Any], key: str | None) -> set[str]:
         """Return the deployments at which this very request has failed; a deployment is not tried twice in a row."""
@@ -213,10 +223,9 @@ class HoldfastRouting(CustomLogger):
         self, kwargs: dict[str, Any], response_obj: Any, start_time: datetime, end_time: datetime
     ) -> None:
         """Report that a deployment has failed, unless the request itself was wrong."""
-        if getattr(kwargs.get("exception"), "status_code", None) not in REFUSED:
-            await self._tell(kwargs, lambda: {"error": True})
+        await self._tell(kwargs, lambda: None if _refused(kwargs) else {"error": True})
 
-    async def _tell(self, kwargs: dict[str, Any], outcome: Callable[[], Mapping[str, Any]]) -> None:
+    async def _tell(self, kwargs: dict[str, Any], outcome: Callable[[], Mapping[str, Any] | None]) -> None:
         try:
             found = _marked(kwargs)
             if found is None:
@@ -226,6 +235,8 @@ class HoldfastRouting(CustomLogger):
                 return  # another callback has chosen
             game = self._games[mark["game"]].result(timeout=0)
             seen = outcome()
+            if seen is None:
+                return
             if "error" not in seen:
                 lacking = [name for name in game.measures if name not in seen]
                 if lacking:
@@ -276,6 +287,10 @@ def _marked(kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
     return None
 
 
+def _refused(kwargs: Mapping[str, Any]) -> bool:
+    return getattr(kwargs.get("exception"), "status_code", None) in REFUSED
+
+
 def conversation_of(messages: Any, request: Mapping[str, Any]) -> tuple[str | None, bool]:
     """Return the key of a request's conversation, and whether the conversation begins with this request.
 
@@ -323,7 +338,7 @@ def measured(kwargs: Mapping[str, Any], response: Any, start: datetime, end: dat
         cached = _part(_part(usage, "prompt_tokens_details"), "cached_tokens")
         cached = _part(usage, "cache_read_input_tokens") if cached is None else cached
         found["uncached"] = 1.0 - min(max((cached or 0) / prompt, 0.0), 1.0)
-    return found
+    return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
 def _part(value: Any, name: str) -> Any:
