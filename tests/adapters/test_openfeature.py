@@ -1,10 +1,14 @@
 """OpenFeature: the protocol, and the official providers for Python and Node against a real server."""
 
+import json
 import re
 import shutil
+import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +181,65 @@ def test_python_without_a_server_has_its_default(caplog: Any) -> None:
     api.shutdown()
     assert "the loss of 'chat' was not told" in caplog.text
     api.get_client().track("chat", context, TrackingEventDetails(0.5))  # after the end
+
+
+def test_a_server_that_hangs_holds_up_nobody(caplog: Any, monkeypatch: Any) -> None:
+    pytest.importorskip("openfeature.api", reason="make .venv/.partners installs it")
+    from openfeature.evaluation_context import EvaluationContext
+    from openfeature.track import TrackingEventDetails
+
+    from holdfast.adapters import openfeature as adapter
+
+    monkeypatch.setattr(adapter, "MOST", 30)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        provider = adapter.HoldfastProvider(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=1.0)
+        provider._decided["chat", "k"] = "made before"
+        begun = time.monotonic()
+        for loss in [0.5] * 40:
+            provider.track("chat", EvaluationContext("k"), TrackingEventDetails(loss))
+        provider.shutdown()
+        assert time.monotonic() - begun < 15.0  # one after the other it takes 30
+    assert "not told, nor are those of the next 5 s" in caplog.text
+    assert "not told: 30 wait already" in caplog.text
+
+
+def test_answers_that_make_no_sense_are_the_default(caplog: Any) -> None:
+    pytest.importorskip("openfeature.api", reason="make .venv/.partners installs it")
+    from openfeature import api
+    from openfeature.evaluation_context import EvaluationContext
+    from openfeature.track import TrackingEventDetails
+
+    from holdfast.adapters.openfeature import HoldfastProvider
+
+    flag = {"key": "chat", "value": "a", "variant": "a", "reason": "SPLIT", "metadata": {"decision": "d"}}
+    wrong: list[Any] = [None, 1, [], {}, "x", {"decision": None}, {"decision": []}, {"decision": "\ud800"}]
+    said = [json.dumps({**flag, name: value}).encode() for name in flag for value in wrong]
+    said += [b"", b"<html>", b"null", b"[]", b"{}", b"[" * 100_000, b"\xff"]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(said[-1])
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        provider = HoldfastProvider(f"http://127.0.0.1:{server.server_address[1]}", timeout=5.0)
+        api.set_provider(provider)
+        seen = set()
+        while said:
+            for context in (EvaluationContext("k"), EvaluationContext(None), None):
+                seen.add(api.get_client().get_string_value("chat", "default", context))
+                api.get_client().track("chat", context, TrackingEventDetails(float("nan")))
+            said.pop()
+        server.shutdown()
+    assert seen <= {"default", "a", "x"}
+    assert provider._rests == 0.0  # the server did answer
+    api.shutdown()
 
 
 def test_node_as_the_page_says(web: Web) -> None:

@@ -7,10 +7,13 @@ A game of `holdfast serve` is a flag. Whatever goes wrong here, an evaluation ha
 
 from __future__ import annotations
 
+import json
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import quote
 
@@ -25,7 +28,9 @@ except ModuleNotFoundError as error:
 LOG = logging.getLogger(__name__)
 
 MOST = 10_000
-"""Flags and targeting keys whose last decision is remembered."""
+"""Flags and targeting keys whose last decision is remembered, and losses that may wait to be told."""
+REST = 5.0
+"""Seconds for which nothing is told to a server that has not answered, so that losses do not pile up."""
 
 
 class HoldfastProvider(OFREPProvider):
@@ -49,6 +54,7 @@ class HoldfastProvider(OFREPProvider):
         super().__init__(base_url, headers_factory=lambda: headers, timeout=timeout)
         self._decided: OrderedDict[tuple[str, str | None], str] = OrderedDict()
         self._telling = ThreadPoolExecutor(1, "holdfast-track")
+        self._room, self._rests = BoundedSemaphore(MOST), 0.0
 
     def get_provider_hooks(self) -> list[Any]:
         """Return what remembers decisions."""
@@ -66,17 +72,28 @@ class HoldfastProvider(OFREPProvider):
                 return
             value = getattr(tracking_event_details, "value", None)
             attributes = dict(getattr(tracking_event_details, "attributes", None) or {})
-            self._telling.submit(self._tell, tracking_event_name, id, attributes if value is None else {"loss": value})
+            outcome = attributes if value is None else {"loss": value}
+            if not self._room.acquire(blocking=False):
+                LOG.warning("the loss of %r was not told: %d wait already", tracking_event_name, MOST)
+                return
+            telling = self._telling.submit(self._tell, tracking_event_name, id, outcome)
+            telling.add_done_callback(lambda done: self._room.release())
         except Exception as error:
             LOG.warning("a loss was not told: %s", error)
 
     def _tell(self, game: str, id: str, outcome: Mapping[str, Any]) -> None:
+        if time.monotonic() < self._rests:
+            return
         place = f"{self.base_url.rstrip('/')}/v1/games/{quote(game, safe='')}/decisions/{quote(id, safe='')}/loss"
         try:
-            headers = self.headers_factory() if self.headers_factory else None
-            said = self.session.put(place, json=outcome, headers=headers, timeout=self.timeout)
+            body = json.dumps(outcome)
+            headers = {**(self.headers_factory() if self.headers_factory else {}), "Content-Type": "application/json"}
+            said = self.session.put(place, data=body, headers=headers, timeout=self.timeout)
             if said.status_code >= 400:
                 LOG.warning("the loss of %r was refused: %s", game, said.text[:500])
+        except OSError as error:  # as what `requests` raises is
+            self._rests = time.monotonic() + REST
+            LOG.warning("the loss of %r was not told, nor are those of the next %g s: %s", game, REST, error)
         except Exception as error:
             LOG.warning("the loss of %r was not told: %s", game, error)
 
@@ -97,7 +114,7 @@ class _Remember(Hook):
         id = (details.flag_metadata or {}).get("decision")
         if isinstance(id, str):
             place = hook_context.flag_key, hook_context.evaluation_context.targeting_key
-            self._decided[place] = id
-            self._decided.move_to_end(place)
+            self._decided.pop(place, None)
+            self._decided[place] = id  # the last: other threads drop the first
             while len(self._decided) > MOST:
                 self._decided.popitem(last=False)
