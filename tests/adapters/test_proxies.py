@@ -1,11 +1,13 @@
 """`holdfast steer` with a real HAProxy and a real Envoy on loopback."""
 
+import contextlib
 import http.client
 import json
 import os
 import shutil
 import signal
 import socket
+import socketserver
 import subprocess
 import sys
 import threading
@@ -346,6 +348,63 @@ class Broken:
 
     def close(self) -> None:
         pass
+
+
+HEAD = "HTTP/1.0 200 OK\r\n\r\n"
+HOST: dict[str, Any] = {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 1}}, "stats": []}
+
+
+def clusters(**host: Any) -> str:
+    return HEAD + json.dumps({"cluster_statuses": [{"name": "app", "host_statuses": [{**HOST, **host}]}]})
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        *(
+            (kind, says)
+            for kind in ("haproxy", "envoy")
+            for says in ("", "\0\xff" * 99, "HTTP/1.0 500 no\r\n\r\n", None)
+        ),
+        ("haproxy", "# pxname,svname\napp,a\n"),
+        ("haproxy", "# pxname,svname,stot,econ,eresp,hrsp_5xx,ttime\napp,a,many,,,,\n"),
+        *(("envoy", HEAD + says) for says in ("", "null", "[]", "{}", '{"cluster_statuses": 7}', "<html>")),
+        ("envoy", clusters(stats=None)),
+        ("envoy", clusters(stats=[{"name": "rq_total", "value": "x"}])),
+        ("envoy", clusters(address={})),
+    ],
+)
+def test_answers_that_make_no_sense_change_nothing(
+    kind: str, says: str | None, tmp_path: Path, caplog: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("holdfast.adapters.proxies.ANSWER", 0.5)
+    ends = threading.Event()
+
+    class Odd(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(9999)
+            with contextlib.suppress(OSError):
+                while says is None and not ends.wait(0.02):
+                    self.request.sendall((HEAD + "x" * 999).encode())  # without an end
+                self.request.sendall((says or "").encode("latin-1"))
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Odd) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        place = f"127.0.0.1:{server.server_address[1]}"
+        given = settings_for(kind, tmp_path, {}, free_port())
+        own: dict[str, Any] = {"socket": place}
+        if kind == "envoy":
+            own = {"admin": place, "arms": {"a": "127.0.0.1:1", "b": "127.0.0.1:2"}}
+        steering = steering_of({**given, **own, "interval": "0.01s"})
+        steering.router.pin("a")
+        begun = time.monotonic()
+        steering.round(ends)
+        assert time.monotonic() - begun < 10.0
+        assert steering.arm == "a"
+        assert "app: the proxy's counts were not read" in caplog.text
+        ends.set()
+        server.shutdown()
+    steering.close()
 
 
 def test_nothing_that_fails_ends_it(caplog: Any) -> None:

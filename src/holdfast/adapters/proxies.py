@@ -130,10 +130,7 @@ class HAProxy:
             wire.settimeout(ANSWER)
             wire.connect(self._stats if local else address_of("socket", self._stats))
             wire.sendall(f"{command}\n".encode())
-            found = b""
-            while some := wire.recv(65536):
-                found += some
-        return found.decode()
+            return received(wire.recv)
 
     def close(self) -> None:
         """Answer no more: HAProxy keeps its weights."""
@@ -193,10 +190,20 @@ class Envoy:
 
     def _said(self, path: str) -> str:
         with urlopen(self._admin + path, timeout=ANSWER) as answer:
-            return str(answer.read().decode())
+            return received(answer.read1)
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def received(receive: Callable[[int], bytes]) -> str:
+    """Return an answer, unless it does not come to an end."""
+    found, ends = b"", time.monotonic() + ANSWER
+    while some := receive(65536):
+        found += some
+        if time.monotonic() > ends:
+            raise HoldfastError(f"it has not answered within {ANSWER:g} s")
+    return found.decode()
 
 
 def address_of(parameter: str, text: str) -> tuple[str, int]:
