@@ -8,6 +8,7 @@ from holdfast.decisions import (
     open as open,
     open_many as open_many,
 )
+from holdfast.decisions.breaker import Breaker as Breaker
 from holdfast.environments import (
     Bernoulli as Bernoulli,
     ChangingBest as ChangingBest,

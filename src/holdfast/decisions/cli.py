@@ -11,7 +11,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -490,8 +490,10 @@ def _units(option: str, text: str | None) -> tuple[float, float] | None:
     return None if text is None else written_range(option, text)
 
 
-def _object(option: str, given: list[str]) -> dict[str, Any]:
-    """Return a mapping such as ``latency=0.2:8:3,error=1``, in which several values have colons between them."""
+def _object(option: str, given: list[str]) -> dict[str, Any] | Literal[False]:
+    """Return a mapping such as ``latency=0.2:8:3,error=1``, several values with colons between them; False for off."""
+    if given == ["off"]:
+        return False
     parts = {name: [_number_or_word(option, one) for one in text.split(":")] for name, text in _assigned(option, given)}
     return {name: values if len(values) > 1 else values[0] for name, values in parts.items()}
 

@@ -152,6 +152,8 @@ class Head(NamedTuple):
     """Lower bound on `last` of the open blocks that are due some time."""
     next_idle: float | None = None
     """Lower bound on when a conversation has been idle too long."""
+    breakers: str = ""
+    """What breakers know of the arms, as JSON (`breaker.Fuse`); empty where nothing has failed."""
     format: int = FORMAT
     """Raised with that of the store by whoever changes the tables, so that processes which are running notice."""
 

@@ -13,9 +13,10 @@ from datetime import timedelta
 from functools import partial
 from secrets import token_hex
 from time import time_ns
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from holdfast.checks import real_number, whole, whole_number
+from holdfast.decisions.breaker import Breaker, checked_breaker
 from holdfast.decisions.models import Block, Decision, Game, Head, Loss
 from holdfast.decisions.options import (
     LONGEST_TIME,
@@ -137,6 +138,7 @@ class SettingOptions(TypedDict, total=False):
     key_life: timedelta | str | None
     learn_after: int | None
     holdback: float | None
+    breaker: Breaker | Mapping[str, Any] | Literal[False] | None
     shadow: bool | None
 
 
@@ -173,6 +175,9 @@ class Settings(Checked):
     holdback
         Share of blocks and conversations left to your own rule, such as 0.1, so that the two can be
         compared (`History.compare`). Pass the rule's choice to each ``ask(rule=arm)``. Nothing is learnt from these.
+    breaker
+        A `Breaker`: an arm that fails too often is paused, for all processes, and then tried again by one request.
+        False for none, which is the default.
     held_since
         Block after which blocks are comparable: since then the scale is unchanged. No setting: the rules set it.
 
@@ -209,6 +214,9 @@ class Settings(Checked):
         "The share of blocks and conversations by your own rule; 1 is a shadow.",
         partial(real_number, least=0, most=1),
         default=0.0,
+    )
+    breaker: Breaker | None = option(  # noqa: RUF009
+        "When a failing arm is paused: failures, within, pause and most; off for never.", checked_breaker
     )
     held_since: int = field(default=0, metadata=whole(least=0))
 
@@ -251,6 +259,20 @@ class Settings(Checked):
         if self.rounds is not None and policy.waits_for_losses:
             rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
             raise InvalidParameter("patience", rule, self.rounds)
+        if self.breaker is not None:
+            self._check_breaker(self.breaker, policy)
+
+    def _check_breaker(self, breaker: Breaker, policy: Policy) -> None:
+        (low, high), level = policy.bounds, breaker.level
+        if policy.full_information:
+            rule = f"is not for {policy.label}, which sees the losses of all arms, and so that one fails"
+            raise InvalidParameter("breaker", rule, breaker.settings())
+        if self.holdback == 1.0:
+            rule = "is not for a shadow, a holdback of 1: there your rule decides everything"
+            raise InvalidParameter("breaker", rule, breaker.settings())
+        if level is not None and not low < level <= high:
+            rule = f"must have a level above {low:g} and at most {high:g}, the units of {policy.label}"
+            raise InvalidParameter("breaker", rule, breaker.settings())
 
     def due(self, clock: float, asked: int) -> float | None:
         """Return when a block runs out of patience if this call handed out its last round.
@@ -398,16 +420,29 @@ class Setup:
         return block.arm in self.active and block.number > self.since[block.arm]
 
 
+def stretches_of(block: Block) -> list[tuple[int, int, int, float]]:
+    """Return the rounds that other arms played: first round, count, arm, its probability."""
+    try:
+        found = json.loads(block.played or "[]")
+        return [(int(first), int(count), int(arm), float(probability)) for first, count, arm, probability in found]
+    except (ValueError, TypeError) as error:
+        raise BadStore(f"the store is damaged: block {block.number} cannot be read ({error})") from None
+
+
 def players_of(block: Block, handed: int) -> list[tuple[int, float]]:
     """Return for each round handed out the arm that plays it and its probability."""
     by = [(block.arm, block.probability)] * handed
-    try:
-        for first, count, arm, probability in json.loads(block.played or "[]"):
-            for round in range(first, min(first + count, handed)):
-                by[round] = int(arm), float(probability)
-    except (ValueError, TypeError) as error:
-        raise BadStore(f"the store is damaged: block {block.number} cannot be read ({error})") from None
+    for first, count, arm, probability in stretches_of(block):
+        by[first : min(first + count, handed)] = [(arm, probability)] * (min(first + count, handed) - first)
     return by
+
+
+def player_of(block: Block, round: int) -> tuple[int, float]:
+    """Return the arm that plays a round, and its probability."""
+    for first, count, arm, probability in stretches_of(block):
+        if first <= round < first + count:
+            return arm, probability
+    return block.arm, block.probability
 
 
 @dataclass

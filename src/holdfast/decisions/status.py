@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING, cast
 
+from holdfast.decisions.breaker import fuses_of
 from holdfast.decisions.codec import block_values
 from holdfast.decisions.executor import stored_state
 from holdfast.decisions.models import Block, Decision, HandedOut, Loss
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 
 def paused(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[int | str, float]:
     """Return `Router.paused` inside a transaction, as of the latest time seen."""
-    clock = max(transaction.head.clock, now)
-    return {setup.names[arm]: until for arm, until in setup.paused if until > clock}
+    clock, found = max(transaction.head.clock, now), dict(setup.paused)
+    for arm, fuse in fuses_of(transaction.head.breakers).items():
+        if fuse.tripped:
+            found[arm] = max(found.get(arm, 0.0), fuse.until)
+    return {setup.names[arm]: until for arm, until in sorted(found.items()) if until > clock}
 
 
 def pinned(transaction: Transaction, setup: Setup, now: float = -inf) -> int | str | None:

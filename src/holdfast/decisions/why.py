@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from datetime import UTC, datetime
 
+from holdfast.decisions.breaker import fuses_of
 from holdfast.decisions.models import BY_RULE, PINNED, Block, Head
 from holdfast.decisions.settings import Setup
 from holdfast.decisions.status import guard_of, next_probabilities
@@ -16,7 +19,28 @@ SHOWN = 5
 
 
 def why(transaction: Transaction, setup: Setup, now: float = -math.inf) -> str:
-    """Explain the current arm and how long it stays, as of the latest time seen."""
+    """Explain the current arm and how long it stays, and what breakers do, as of the latest time seen."""
+    return " ".join([_why(transaction, setup, now), *why_breakers(transaction.head, setup, now)])
+
+
+def why_breakers(head: Head, setup: Setup, now: float = -math.inf) -> Iterator[str]:
+    """Yield a sentence for each arm that a breaker keeps out of play, or would."""
+    clock = max(head.clock, now)
+    for arm, fuse in fuses_of(head.breakers).items():
+        name, until = setup.name_of(arm), datetime.fromtimestamp(fuse.until, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        if fuse.tried is not None:
+            yield f"{name} failed too often: one request tries it, and nobody else gets it until {until} or its loss."
+        elif fuse.tripped:
+            yield f"{name} failed too often: " + (
+                "its pause is over, and the next request for it tries it."
+                if clock >= fuse.until
+                else f"it is paused until {until}, and tried again then by one request."
+            )
+        elif fuse.stays:
+            yield f"{name} fails too often, and stays in use: no other arm is left."
+
+
+def _why(transaction: Transaction, setup: Setup, now: float) -> str:
     head = transaction.head
     block = transaction.blocks("number", head.current) if setup.settings.holdback else []
     said, others = why_block(head, setup, block[0] if block else None, now), why_conversations(transaction, setup)
@@ -40,6 +64,7 @@ def why_block(head: Head, setup: Setup, block: Block | None = None, now: float =
     if block is not None and block.forced == BY_RULE:
         return _of_block(setup, block, played, head.rounds - head.handed, len(setup.active))
     down = any(arm == head.arm and until > now for arm, until in setup.paused)
+    down = down or ((arm := fuses_of(head.breakers).get(head.arm)) is not None and arm.tripped)
     return _of_block(
         setup, current, None if down else setup.name_of(head.arm), head.rounds - head.handed, len(setup.active)
     )

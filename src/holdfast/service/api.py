@@ -23,7 +23,7 @@ from holdfast.decisions.rules import View
 from holdfast.decisions.settings import SETTINGS, UNRECORDED, Setup, checked_name
 from holdfast.decisions.status import FIRST, open_decisions_of
 from holdfast.decisions.stores.sql import Transaction
-from holdfast.decisions.why import why_drawn
+from holdfast.decisions.why import why_breakers, why_drawn
 from holdfast.errors import HoldfastError, InvalidParameter, UnknownDecision
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
@@ -225,6 +225,8 @@ def _decided(view: View, given: list[Decision]) -> tuple[Decided, int]:
     elif block is None:
         block = view.block(last.block)
     said = why_drawn(setup, block, last.arm, left, len(setup.active))
+    if head.breakers:
+        said = " ".join([said, *why_breakers(head, setup)])
     read = [(one.arm, view.blocks[one.block]) for one in given if one.block in view.blocks]
     replaced = sum(not drew.forced and arm != setup.name_of(drew.arm) for arm, drew in read)
     return Decided(_shown(given), 0 if block.key is not None else left, said), replaced

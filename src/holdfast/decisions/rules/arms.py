@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from holdfast.decisions.codec import block_text, block_values
 from holdfast.decisions.models import BY_RULE, Block
+from holdfast.decisions.rules.breakers import may_be_tried
 from holdfast.decisions.rules.report import View
 from holdfast.decisions.settings import Setup
 
@@ -30,6 +32,8 @@ class HandOut(NamedTuple):
     """Highest loss of blocks that begin, if announced."""
     down: frozenset[int]
     """Unavailable arms."""
+    tripped: frozenset[int]
+    """Those of them that only a breaker keeps from being handed out."""
     rule: int | None
     """Arm chosen by the operator's rule."""
     asked: int
@@ -39,15 +43,27 @@ class HandOut(NamedTuple):
     """
 
 
-def who_plays(view: View, block: Block, rule: int, down: frozenset[int]) -> tuple[int, float]:
+def who_play(view: View, block: Block, rule: int, rounds: range, call: HandOut) -> Iterator[tuple[range, int, float]]:
+    """Yield which rounds of a block an arm plays, and its probability. One round tries an arm that has tripped."""
+    wanted = rule if block.forced else block.arm
+    while rounds:
+        tried = wanted in call.tripped and may_be_tried(view, wanted, call.clock)
+        part = rounds[:1] if tried else rounds
+        arm, p = (wanted, block.probability) if tried else who_plays(view, block, rule, call)
+        yield part, arm, p
+        rounds = rounds[len(part) :]
+
+
+def who_plays(view: View, block: Block, rule: int, call: HandOut) -> tuple[int, float]:
     """Return the arm that plays a round of a block, and its probability."""
+    down = call.down
     if block.forced and rule in down:  # what the policy would play instead
         learner = view.learner().copy()
         learner.begin()
         rule = view.setup.active[learner.next_best(_mask(view.setup, down))]
     if block.forced:
         return rule, 1.0
-    return _next_best(view, block, down) if down else (block.arm, block.probability)
+    return _next_best(view, block, call) if down else (block.arm, block.probability)
 
 
 def with_stretch(played: str, rounds: range, arm: int, probability: float) -> str:
@@ -64,15 +80,17 @@ def _mask(setup: Setup, down: frozenset[int]) -> NDArray[np.bool_]:
     return np.array([arm in down for arm in setup.active])
 
 
-def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, float]:
+def _next_best(view: View, block: Block, call: HandOut) -> tuple[int, float]:
     """Return the arm to play while some are down, and its probability: docs/availability.md."""
-    setup, learner = view.setup, view.learner()
+    setup, learner, down = view.setup, view.learner(), call.down
     learner.block[:] = block_values(setup, block)
-    mask = _mask(setup, down)
-    best, p = learner.next_best(mask), learner.probabilities()
+    best, p = learner.next_best(_mask(setup, down)), learner.probabilities()
     instead = setup.active[best]
     played, probability = (instead, float(p[best])) if block.arm in down else (block.arm, block.probability)
-    return played, min(probability + float(p[mask].sum()), 1.0) if played == instead else probability
+    if played != instead:
+        return played, probability
+    out = down - {arm for arm in call.tripped if may_be_tried(view, arm, call.clock)}
+    return played, min(probability + float(p[_mask(setup, out)].sum()), 1.0)
 
 
 def compared(view: View, call: HandOut) -> tuple[float, float]:

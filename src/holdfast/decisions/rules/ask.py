@@ -6,7 +6,8 @@ from holdfast.decisions.all_losses import look_ahead
 from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import PINNED, Block, Decision, HandedOut, Head
 from holdfast.decisions.requests import Ask, content_of
-from holdfast.decisions.rules.arms import HandOut, compared, held_back, who_plays, with_stretch
+from holdfast.decisions.rules.arms import HandOut, compared, held_back, who_play, with_stretch
+from holdfast.decisions.rules.breakers import handed_out, tripped
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, enter, is_open, settle_due, wait_for
 from holdfast.errors import Call, HoldfastError, InvalidParameter, OtherRequest, OutOfTurn, Words
@@ -48,7 +49,9 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     if head.next_idle is not None:
         end_idle(view, clock)
     bound = None if bounds == setup.bounds else bounds[1]
-    call = HandOut(clock, view.name, content, request.switching_cost, value, bound, down, ruled, head.asked + n)
+    out = tripped(view, clock, down) if setup.settings.breaker is not None else frozenset[int]()
+    cost, asked = request.switching_cost, head.asked + n
+    call = HandOut(clock, view.name, content, cost, value, bound, down | out, out, ruled, asked)
     if request.forecast is not None and not setup.sees_all:
         left_out = f"must be left out: {setup.policy.label} does not see the losses of all arms"
         return InvalidParameter("forecast", left_out, request.forecast)
@@ -115,12 +118,15 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
     """Hand out at most `n` rounds of the current block."""
     head, setup = view.head, view.setup
     number, arm, probability = head.current, head.arm, head.probability
-    rounds = range(head.handed, min(head.handed + n, head.rounds))
+    rounds = every = range(head.handed, min(head.handed + n, head.rounds))
     if (call.down and not setup.sees_all) or call.rule is not None:  # which has drawn among the others
         block = view.block(number)
-        arm, probability = who_plays(view, block, block.arm if call.rule is None else call.rule, call.down)
+        rule = block.arm if call.rule is None else call.rule
+        rounds, arm, probability = next(who_play(view, block, rule, rounds, call))
         if call.down or arm != block.arm:
             view.change(block._replace(played=with_stretch(block.played, rounds, arm, probability)))
+    if head.breakers:
+        handed_out(view, arm, number, rounds.start, call.clock)
     asked = head.asked + len(rounds)
     view.events.asks.append(HandedOut(number, rounds.start, len(rounds), call.clock, call.request, call.content))
     if rounds.stop == head.rounds and not setup.settings.forever:
@@ -128,7 +134,8 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
     head = view.head if arm == head.last_arm else _switched(view, arm, call.cost)
     view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock)
     name, id_of = setup.names[arm], setup.ids.id_of
-    return [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
+    given = [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
+    return given if rounds == every else given + _hand_out(view, len(every) - len(rounds), call)
 
 
 def _switched(view: View, arm: int, announced: float | None) -> Head:
@@ -149,6 +156,8 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: HandOut) -> list[Decisi
     block = Block(number, None, arm, n, 1.0, call.clock, call.bound, PINNED, "{}", head.asked)
     view.events.begun[number] = block
     wait_for(view, block, call.clock, asked)
+    handed_out(view, arm, number, 0, call.clock)
+    head = view.head
     view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request, call.content))
     head = view.head if arm == head.last_arm else _switched(view, arm, call.cost)
     view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock)

@@ -13,6 +13,7 @@ from holdfast.checks import address_of
 from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of, undamaged
 from holdfast.decisions.models import MOST_TIME, ChangeMade, Game, new_token
 from holdfast.decisions.requests import Change, SetAvailability
+from holdfast.decisions.rules import breakers
 from holdfast.decisions.rules.conversations import expire
 from holdfast.decisions.rules.report import View, settle, wait_for
 from holdfast.decisions.settings import ArmSums, Setup, State
@@ -113,6 +114,9 @@ def change(view: View, wanted: Change) -> HoldfastError | None:
     if policy != before.policy:
         _change_policy(view, after)
     view.with_setup(after)
+    if settings.breaker is None:
+        view.head = view.head._replace(breakers="")
+    breakers.forget(view, {*before.active} - {*after.active})
     if settings.patience != before.settings.patience:
         _restart_patience(view)
     view.events.changes.append(ChangeMade(view.head.clock, "settings", _detail(before, after), wanted.reason))
@@ -143,11 +147,13 @@ def set_availability(view: View, request: SetAvailability) -> HoldfastError | No
         paused[number] = until
     if len(paused) == len(setup.active):
         return InvalidParameter("arm", "must leave an arm to play: all others are paused", arm)
-    if (paused, pin) == before:
+    woken = kind == "resume" and breakers.forget(view, {number})
+    if (paused, pin) == before and not woken:
         return None
-    text = availability_text(sorted(paused.items()), pin)
-    game = setup.game._replace(availability=text, settings_version=new_token())
-    view.with_setup(replace(setup, game=game, paused=tuple(sorted(paused.items())), pin=pin))
+    if (paused, pin) != before:
+        text = availability_text(sorted(paused.items()), pin)
+        game = setup.game._replace(availability=text, settings_version=new_token())
+        view.with_setup(replace(setup, game=game, paused=tuple(sorted(paused.items())), pin=pin))
     detail = json.dumps({"arm": arm, "until": None if until == math.inf else until})
     view.events.changes.append(ChangeMade(clock, kind, detail, request.reason))
     return None

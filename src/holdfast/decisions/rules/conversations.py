@@ -5,7 +5,8 @@ from __future__ import annotations
 from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import Block, Decision, HandedOut
 from holdfast.decisions.requests import End, Settle
-from holdfast.decisions.rules.arms import HandOut, compared, held_back, who_plays, with_stretch
+from holdfast.decisions.rules.arms import HandOut, compared, held_back, who_play, with_stretch
+from holdfast.decisions.rules.breakers import handed_out
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, settle, settle_due, wait_for
 from holdfast.errors import HoldfastError, InvalidParameter
 
@@ -34,8 +35,9 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
         view.events.begun[number] = block
         head = head._replace(block=number, drawn=head.drawn + 1)
     rounds, played = range(block.rounds, block.rounds + n), block.played
-    if call.down:
-        played = with_stretch(played, rounds, *who_plays(view, block, block.arm, call.down))
+    for part, arm, probability in who_play(view, block, block.arm, rounds, call) if call.down else ():
+        played = with_stretch(played, part, arm, probability)
+        handed_out(view, arm, block.number, part.start, call.clock)
     # `first` is such that the lateness of the latest round is right
     view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
     view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request, call.content))

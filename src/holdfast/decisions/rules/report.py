@@ -20,6 +20,7 @@ from holdfast.decisions.codec import block_text, block_values, undamaged
 from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut, Head, Loss, Receipt, Seen
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
+from holdfast.decisions.rules import breakers
 from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, players_of, stand_in_for
 from holdfast.errors import (
     AlreadyTold,
@@ -219,6 +220,8 @@ def _record(view: View, block: Block, loss: Loss) -> None:
     weight = 1.0 / min(heard, WINDOW)
     lateness, delay = head.lateness + (late - head.lateness) * weight, head.delay + (seconds - head.delay) * weight
     view.head = head._replace(heard=heard, late=head.late + loss.late, lateness=lateness, delay=max(delay, 0.0))
+    if view.setup.settings.breaker is not None:
+        breakers.heard(view, block, loss)
 
 
 def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clock: float) -> HoldfastError | None:
@@ -417,6 +420,7 @@ def take_back(view: View, clock: float) -> None:
     next_due, next_last = min(waiting, default=(None, 0.0))
     idle = None if head.next_idle is None else clock
     view.head = head._replace(clock=clock, leap=0.0, next_due=next_due, next_last=next_last, next_idle=idle)
+    breakers.take_back(view, clock)
     detail = json.dumps({"clock": [head.clock, clock]})
     view.events.changes.append(ChangeMade(clock, "clock", detail, "one process's clock ran ahead of the others'"))
 

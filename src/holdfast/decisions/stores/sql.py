@@ -62,7 +62,8 @@ SCHEMA = (
         paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
         removed BIGINT NOT NULL, gone BIGINT NOT NULL, clock {float} NOT NULL, leap {float} NOT NULL,
         heard BIGINT NOT NULL, late BIGINT NOT NULL, lateness {float} NOT NULL, delay {float} NOT NULL,
-        next_due {float}, next_last {float} NOT NULL, next_idle {float}, format BIGINT NOT NULL) {hot}""",
+        next_due {float}, next_last {float} NOT NULL, next_idle {float}, breakers TEXT NOT NULL,
+        format BIGINT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_states (
         game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_blocks (
