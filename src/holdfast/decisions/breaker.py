@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
@@ -50,13 +49,17 @@ class Breaker(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.failures > self.within:
-            raise InvalidParameter("failures", f"must be at most within, which is {self.within}", self.failures)
-        if self.seconds(1) > self.seconds(math.inf):
-            raise InvalidParameter("pause", f"must be at most most, which is {self.most}", str(self.pause))
+            raise InvalidParameter("failures", f"must be at most within, {self.within}", self.failures)
+        if self._limits[0] > self._limits[1]:
+            raise InvalidParameter("pause", f"must not be longer than most, {self.most}", str(self.pause))
+
+    @property
+    def _limits(self) -> list[float]:
+        return [one.total_seconds() for one in (self.pause, self.most) if isinstance(one, timedelta)]
 
     def seconds(self, pause: float) -> float:
         """Return the length of a pause: at least the first, at most the longest."""
-        first, most = (one.total_seconds() for one in (self.pause, self.most) if isinstance(one, timedelta))
+        first, most = self._limits
         return min(max(pause, first), most)
 
     def settings(self) -> dict[str, Any]:

@@ -157,7 +157,6 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: HandOut) -> list[Decisi
     view.events.begun[number] = block
     wait_for(view, block, call.clock, asked)
     handed_out(view, arm, number, 0, call.clock)
-    head = view.head
     view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request, call.content))
     head = view.head if arm == head.last_arm else _switched(view, arm, call.cost)
     view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock)

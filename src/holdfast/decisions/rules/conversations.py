@@ -42,7 +42,7 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
     view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
     view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request, call.content))
     idle = call.clock + setup.settings.key_life.total_seconds() if head.next_idle is None else head.next_idle
-    view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle)
+    view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle, breakers=view.head.breakers)
     return setup.decisions(view.blocks[block.number], rounds, call.clock)
 
 

@@ -1,0 +1,344 @@
+"""Breakers: a failing arm is paused for everybody, tried again by one request, and never the last one."""
+
+from datetime import timedelta
+
+import pytest
+from service import InThread
+from test_commands import run
+
+import holdfast as hf
+import holdfast_client
+
+ARMS = ["a", "b", "c"]
+LONG = hf.BlockExp3(arms=ARMS, switching_cost=30.0, horizon=1000)
+SHORT = hf.Exp3(arms=ARMS)
+BREAKER = hf.Breaker(failures=3, within=5, pause="10s", most="25s")
+
+
+def arms_of(decisions):
+    return {decision.arm for decision in decisions}
+
+
+def fail(router, n, arm):
+    """The arm fails n times, whatever the policy would play."""
+    for _ in range(n):
+        router.tell(router.ask(available=[arm]).id, failed=True)
+
+
+def changes(router):
+    return [(c["kind"], c["detail"]["arm"]) for c in router.history.changes]
+
+
+def test_an_arm_that_fails_is_paused_for_everybody_and_tried_by_one_request(place):
+    one, two, now = place.open(policy=LONG, seed=1, breaker=BREAKER), place.open(), place.clock.now
+    first = one.ask(8)
+    arm = first[0].arm
+    for decision, failed in zip(first, (1, 0, 0, 0, 1, 1), strict=False):  # the first leaves the window of five
+        one.tell(decision.id, **({"failed": True} if failed else {"loss": 0.1}))
+        assert one.paused == {}
+    two.tell(first[6].id, failed=True)
+    assert one.paused == two.paused == {arm: now + 10}
+    assert arm not in arms_of([*one.ask(4), *two.ask(4)])
+    one.tell(first[7].id, 0.0)  # it was handed out before: tells nothing
+    assert arm not in arms_of(one.ask(2))
+    place.clock.now += 10
+    tried = two.ask(5)
+    assert [d.arm == arm for d in tried] == [True, False, False, False, False]
+    assert arm not in arms_of([*one.ask(3), *two.ask(3)])
+    assert tried[0].probability == pytest.approx(1 / 3)  # that of its draw: it stands in for nobody
+    assert tried[1].probability == pytest.approx(2 / 3)  # its own, and that of the arm which is tried
+    one.tell(tried[0].id, 0.3)
+    assert arms_of([*one.ask(3), *two.ask(3)]) == {arm}
+    assert changes(one) == [("trip", arm), ("try", arm), ("reset", arm)]
+    assert [c["reason"] for c in one.history.changes] == [
+        "3 of its last 3 losses were failures",
+        "its pause is over: one request tries it",
+        "it was tried, and did not fail",
+    ]
+
+
+@pytest.mark.parametrize("silent", [False, True], ids=["fails", "is silent"])
+def test_the_pause_doubles_up_to_the_longest(place, silent):
+    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
+    arm = router.ask().arm
+    fail(router, 3, arm)
+    for length in (10, 20, 25, 25):
+        until = place.clock.now + length
+        assert router.paused == {arm: until}
+        place.clock.now = until - 0.5
+        assert router.ask().arm != arm
+        place.clock.now = until
+        tried = router.ask()
+        assert tried.arm == arm
+        if silent:
+            place.clock.now += length - 1
+            assert router.ask().arm != arm
+            assert router.paused == {arm: until + length}
+            place.clock.now += 1
+            assert router.ask().arm != arm  # its loss has not come in time, so the next pause began when it should have
+        else:
+            router.tell(tried.id, failed=True)
+    if silent:
+        router.tell(tried.id, 0.0)  # too late to say anything
+        assert arm in router.paused
+    assert changes(router) == [("trip", arm), *[("try", arm), ("trip", arm)] * 4]
+
+
+def test_a_trial_that_nobody_hears_of_is_over_by_itself(place):
+    """A day later the arm may be tried again: nothing runs in between."""
+    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
+    arm = router.ask().arm
+    fail(router, 3, arm)
+    place.clock.now += 10
+    assert router.ask().arm == arm
+    place.clock.now += 86_400
+    assert router.paused == {}
+    again = router.ask(2)
+    assert [d.arm == arm for d in again] == [True, False]
+    router.tell(again[0].id, 0.0)
+    assert router.ask().arm == arm
+
+
+def test_the_last_arm_stays_in_use_and_says_so(place):
+    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
+    first = router.ask().arm
+    fail(router, 3, first)
+    second = router.ask().arm
+    fail(router, 3, second)
+    (third,) = {*ARMS} - {first, second}
+    fail(router, 7, third)
+    assert arms_of(router.ask(5)) == {third}
+    assert changes(router) == [("trip", first), ("trip", second), ("stay", third)]
+    assert router.history.changes[-1]["reason"] == "3 of its last 3 losses were failures, and no other arm is left"
+    place.clock.now += 10
+    while (tried := router.ask()).arm == third:
+        pass
+    router.tell(tried.id, 0.0)  # one is back
+    fail(router, 1, third)
+    assert third in router.paused
+
+
+def test_where_only_tripped_arms_can_be_played_they_are(place):
+    router = place.open(policy=SHORT, seed=1, breaker=BREAKER)
+    fail(router, 3, "a")
+    fail(router, 3, "b")
+    assert arms_of(router.ask(20)) == {"c"}
+    assert arms_of(router.ask(40, available=["a", "b"])) == {"a", "b"}
+    router.pause("c")
+    assert arms_of(router.ask(40)) == {"a", "b"}
+    place.clock.now += 10
+    tried = router.ask(available=["a"])
+    assert changes(router)[-1] == ("try", "a")
+    router.tell(tried.id, 0.1)
+    assert set(router.paused) == {"c"}  # b may be tried
+
+
+def test_losses_of_before_do_not_trip_it_again(place):
+    router = place.open(policy=LONG, seed=1, breaker=BREAKER, patience=3, missing="mean")
+    given = router.ask(12)
+    arm = given[0].arm
+    for decision in given[:3]:
+        router.tell(decision.id, failed=True)
+    place.clock.now += 10
+    router.tell(router.ask().id, 0.1)
+    assert router.paused == {}
+    for decision in given[3:]:  # they were on their way all the time
+        router.tell(decision.id, failed=True)
+    assert router.paused == {}
+    after = router.ask(4)
+    assert arms_of(after) == {arm}
+    for decision in after[:3]:
+        router.tell(decision.id, failed=True)
+    assert arm in router.paused
+
+
+def test_late_failures_count_if_their_rounds_are_of_now(place):
+    router = place.open(policy=SHORT, seed=3, breaker=BREAKER, patience=timedelta(seconds=1))
+    given = [router.ask(available=["b"]) for _ in range(3)]
+    place.clock.now += 5
+    router.settle()
+    assert [router.tell(d.id, failed=True).late for d in given] == [True] * 3
+    assert "b" in router.paused
+
+
+def test_a_failure_is_a_report_of_one_or_a_loss_from_a_level_on(place):
+    scale = hf.Scale(latency=(0, 10), error=0.2)
+    router = place.open(policy=SHORT, seed=1, scale=scale, breaker=hf.Breaker(failures=3, level=0.9))
+    for outcome in ({"error": True}, {"failed": True}, {"latency": 8.9}, {"loss": 0.5}):
+        router.tell(router.ask(available=["a"]).id, **outcome)
+        assert router.paused == {}
+    router.tell(router.ask(available=["a"]).id, latency=9.0)
+    assert "a" in router.paused
+
+
+def test_conversations_go_elsewhere_and_come_back(place):
+    policy = hf.AdaptiveTsallisSwitch(arms=ARMS, switching_cost=0.0)
+    router, other = place.open(policy=policy, seed=1, breaker=BREAKER), place.open()
+    talks = {str(i): router.ask(key=str(i)) for i in range(24)}
+    died = [key for key, decision in talks.items() if decision.arm == "b"]
+    assert len(died) > 2
+    for key in died[:3]:
+        router.tell(talks[key].id, failed=True)
+    assert all(other.ask(key=key).arm != "b" for key in died)
+    assert all(router.ask(key=key).arm == talks[key].arm for key in set(talks) - set(died))
+    place.clock.now += 10
+    asked = router.ask(3, key=died[1])
+    assert [d.arm == "b" for d in asked] == [True, False, False]
+    assert asked[0].probability == talks[died[1]].probability
+    assert other.ask(key=died[0]).arm != "b"
+    router.tell(asked[0].id, 0.0)
+    assert all(other.ask(key=key).arm == "b" for key in died)
+
+
+def test_a_pin_counts_more_and_its_first_round_after_the_pause_tries_the_arm(place):
+    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
+    fail(router, 3, "a")
+    router.pin("a")
+    pinned = router.ask(2)
+    assert arms_of(pinned) == {"a"}
+    router.tell(pinned[0].id, 0.0)
+    assert "a" in router.paused  # that round did not try it
+    place.clock.now += 10
+    pinned = router.ask(2)
+    router.unpin()
+    assert "a" not in arms_of(router.ask(5))
+    router.tell(pinned[1].id, failed=True)
+    router.tell(pinned[0].id, 0.0)
+    assert router.paused == {}
+    assert changes(router)[-1] == ("reset", "a")
+
+
+def test_changed_live_retired_and_resumed(place):
+    router = place.open(policy=SHORT, seed=1)
+    fail(router, 9, "a")
+    assert router.paused == {}
+    router.change(breaker=BREAKER)
+    fail(router, 2, "a")
+    router.change(breaker=hf.Breaker(failures=2, pause="40s"))
+    fail(router, 1, "a")
+    assert router.paused == {"a": place.clock.now + 40}
+    router.change(breaker={"failures": 2, "pause": "5s", "most": "6s"})
+    place.clock.now += 40
+    router.tell(router.ask(available=["a"]).id, 1.0)  # that was a trial, and no failure
+    assert router.paused == {}
+    fail(router, 2, "a")
+    fail(router, 2, "b")
+    assert set(router.paused) == {"a", "b"}
+    router.resume("a", reason="mended")
+    assert set(router.paused) == {"b"}
+    assert router.history.changes[-1]["reason"] == "mended"
+    router.change(retire_arms=["b"])
+    assert router.paused == {}
+    router.change(add_arms=["b"])
+    fail(router, 1, "b")
+    assert router.paused == {}  # it begins anew
+    fail(router, 1, "b")
+    assert set(router.paused) == {"b"}
+    router.change(breaker=False)
+    assert router.paused == {}
+    fail(router, 9, "a")
+    assert router.paused == {}
+
+
+def test_a_clock_that_ran_ahead_does_not_make_pauses_longer(place):
+    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
+    arm = router.ask().arm
+    now = place.clock.now
+    place.clock.now += 7200  # one process's clock
+    fail(router, 3, arm)
+    assert router.paused == {arm: now + 7210}
+    place.clock.now = now + 1
+    assert router.ask().arm != arm
+    assert router.paused == {arm: now + 11}
+    place.clock.now = now + 11
+    assert router.ask().arm == arm
+
+
+def test_the_rule_that_is_held_back_is_moved_too(place):
+    router = place.open(policy=SHORT, seed=1, breaker=BREAKER, holdback=0.99)
+    fail(router, 3, "a")
+    assert "a" not in arms_of(router.ask(30, rule="a"))
+    place.clock.now += 10
+    assert [d.arm for d in router.ask(30, rule="a")].count("a") == 1
+
+
+UNIFORM = hf.Scale(latency=(0, 1), error=0.0)
+"""Failures that lose nothing, so that Exp3 goes on drawing evenly."""
+
+
+@pytest.mark.parametrize("case", ["paused", "may be tried", "tried", "one of each"])
+def test_probabilities_are_those_of_the_draws_that_lead_to_the_arm(case):
+    """By enumeration: of three draws, each as likely, so many lead to the arm that is played."""
+    led: dict[int, tuple[int | str, float]] = {}
+    for seed in range(60):
+        clock = [1000.0]
+        router = hf.open("memory:", "g", SHORT, seed=seed, scale=UNIFORM, breaker=BREAKER, clock=lambda: clock[0])  # noqa: B023
+        for arm in "ba" if case == "one of each" else "a":
+            clock[0] += 5
+            for _ in range(3):
+                router.tell(router.ask(available=[arm]).id, error=True)
+        if case != "paused":
+            clock[0] += 5 if case == "one of each" else 10
+        if case == "tried":
+            router.ask(available=["a"])
+        (decision,) = router.ask(1)
+        drawn = router.history.recent(1)[0].arm
+        led[drawn] = decision.arm, decision.probability
+    assert len(led) == 3
+    played = [arm for arm, _ in led.values()]
+    for arm, probability in led.values():
+        assert probability == pytest.approx(played.count(arm) / 3)
+    assert ("a" in played) == (case == "may be tried")
+    assert "b" in played
+
+
+def test_what_makes_no_sense_is_refused_by_name():
+    router = hf.open("memory:", "g", SHORT, seed=1)
+    for call, rule in (
+        (lambda: hf.Breaker(failures=9, within=5), "failures must be at most within, 5"),
+        (lambda: hf.Breaker(pause="1h"), "pause must not be longer than most"),
+        (lambda: hf.Breaker(pause=3), "pause must be a timedelta"),
+        (lambda: router.change(breaker=True), "breaker must be a holdfast.Breaker or False"),
+        (lambda: router.change(breaker={"failure": 3}), "breaker has no field 'failure'.*failures"),
+        (lambda: router.change(breaker=hf.Breaker(level=1.5)), "breaker must have a level above 0 and at most 1"),
+        (lambda: router.change(breaker=BREAKER, shadow=True), "breaker is not for a shadow, a holdback of 1"),
+        (
+            lambda: hf.open("memory:", "g", hf.AdaptiveHedgeSwitch(arms=ARMS, switching_cost=1.0), breaker=BREAKER),
+            "breaker is not for hedge-switch",
+        ),
+    ):
+        with pytest.raises(hf.InvalidParameter, match=rule):
+            call()
+    router.change(shadow=True)
+    with pytest.raises(hf.InvalidParameter, match="breaker is not for a shadow"):
+        router.change(breaker=BREAKER)
+
+
+@pytest.mark.slow
+def test_a_server_its_client_its_page_and_the_shell_have_breakers(folder):
+    url = f"sqlite:///{folder}/games.db"
+    with InThread(url) as web:
+        game = holdfast_client.open(
+            web.url, "g", policy="exp3", arms=ARMS, breaker={"failures": 2, "pause": "1h", "most": "1h"}
+        )
+        assert game.view()["breaker"] == hf.Breaker(failures=2, pause="1h", most="1h").settings()
+        for _ in range(2):
+            game.tell(game.ask(available=["b"]).id, failed=True)
+        assert [one["arm"] for one in game.view()["paused"]] == ["b"]
+        remote = hf.open(web.url, "g")
+        assert set(remote.paused) == {"b"}
+        assert changes(remote) == [("trip", "b")]
+        assert "b" not in arms_of(remote.ask(20))
+        page = web("GET", "/games/g").body.decode()
+        assert "b failed too often: it is paused until" in page
+        assert "trip b until" in page
+        assert 'holdfast_arm_paused{arm="b",game="g"} 1.0' in web("GET", "/metrics").body.decode()
+        remote.resume("b")
+        assert remote.paused == {}
+    assert "b" in run("show", url, "g")
+    run("change", url, "g", "--breaker", "failures=1,pause=2h,most=1d")
+    with hf.open(url, "g") as router:
+        fail(router, 1, "a")
+    assert "paused: a until" in run("show", url, "g")
+    run("change", url, "g", "--breaker", "off")
+    assert "paused" not in run("show", url, "g")
