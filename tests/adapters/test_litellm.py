@@ -26,6 +26,7 @@ with warnings.catch_warnings():
 
 import holdfast as hf
 from holdfast.adapters.litellm import MARK, HoldfastRouting, conversation_of, measured
+from holdfast.logs import Sparse
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -35,6 +36,7 @@ START = datetime(2026, 1, 1)
 
 @pytest.fixture(autouse=True)
 def _alone() -> Iterator[None]:
+    adapter.LOG.filters.clear()  # which leaves out what another test has said
     yield
     litellm.logging_callback_manager._reset_all_callbacks()
 
@@ -316,6 +318,14 @@ def test_a_group_without_a_name_is_left_alone() -> None:
     two = [{"model_info": {"id": id}} for id in "ab"]
     for model in (None, [], {}, 7):
         assert asyncio.run(routing().async_filter_deployments(model, two, [], {})) is two  # type: ignore[arg-type]
+
+
+def test_many_odd_requests_are_one_line(caplog: Any) -> None:
+    adapter.LOG.addFilter(Sparse())
+    odd: Any = {"metadata": 7}
+    for _ in range(50):
+        asyncio.run(routing().async_filter_deployments("chat", [], [], odd))
+    assert caplog.text.count("is routed without Holdfast") in (1, 2)
 
 
 def test_a_game_that_another_request_has_dropped_stops_nobody(monkeypatch: Any) -> None:

@@ -17,8 +17,8 @@ from holdfast.decisions.options import HELP, LOCAL, given, options_of
 from holdfast.decisions.requests import Ask, AskOptions, End, Observe, Settle
 from holdfast.decisions.rules import TRANSITIONS
 from holdfast.decisions.settings import SETTINGS, SettingOptions, Settings
+from holdfast.service.api import document
 from holdfast.service.messages import AskBody
-from holdfast.service.openapi import document
 
 FIELDS = [one.name for one in fields(Ask)]
 SENT = [one.name for one in fields(Ask) if LOCAL not in one.metadata]
@@ -90,7 +90,7 @@ ADDED = {
 CALLS = """if True:
     import asyncio, subprocess, sys
     import holdfast as hf, holdfast_client
-    from holdfast.service.openapi import document
+    from holdfast.service.api import document
     from service import InThread
 
     url = f"sqlite:///{sys.argv[1]}/games.db"
@@ -128,7 +128,7 @@ GAME_ADDED = {
 GAME_CALLS = """if True:
     import json, subprocess, sys
     import holdfast as hf, holdfast_client
-    from holdfast.service.openapi import document
+    from holdfast.service.api import document
     from service import InThread
 
     url, arms = f"sqlite:///{sys.argv[1]}/games.db", ["a", "b"]

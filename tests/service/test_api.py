@@ -17,10 +17,9 @@ import holdfast as hf
 from holdfast.decisions.executor import MOST_TOGETHER
 from holdfast.decisions.requests import Ask, Settle
 from holdfast.decisions.rules import TRANSITIONS
-from holdfast.service.api import OPERATIONS
+from holdfast.service.api import OPERATIONS, document
 from holdfast.service.games import Games
 from holdfast.service.messages import ObserveBody
-from holdfast.service.openapi import document
 
 
 def test_a_game_is_begun_once(web, game):

@@ -26,6 +26,7 @@ from holdfast.checks import real_number
 from holdfast.decisions.requests import End
 from holdfast.decisions.router import Router, open as open_game
 from holdfast.errors import BadStore, InvalidParameter, MissingExtra, NoArmAvailable, StoreError, UnknownGame, nearest
+from holdfast.logs import Sparse
 from holdfast.numerics.scales import Scale
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.policy import Policy
@@ -36,6 +37,7 @@ except ModuleNotFoundError as error:
     raise MissingExtra(f"this adapter needs {error.name}: pip install 'holdfast[litellm]'") from None
 
 LOG = logging.getLogger(__name__)
+LOG.addFilter(Sparse())  # odd requests, or a store that is away, may be many a second
 
 MARK = "holdfast"
 """Key of the decision in a request's metadata."""

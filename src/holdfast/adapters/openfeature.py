@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from holdfast.errors import MissingExtra
+from holdfast.logs import Sparse
 
 try:
     from openfeature.contrib.provider.ofrep import OFREPProvider
@@ -26,6 +27,7 @@ except ModuleNotFoundError as error:
     raise MissingExtra(f"this adapter needs {error.name}: pip install 'holdfast[openfeature]'") from None
 
 LOG = logging.getLogger(__name__)
+LOG.addFilter(Sparse())  # odd requests, or a store that is away, may be many a second
 
 MOST = 10_000
 """Flags and targeting keys whose last decision is remembered, and losses that may wait to be told."""

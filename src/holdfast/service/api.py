@@ -63,6 +63,7 @@ from holdfast.service.operations import (
     OPERATIONS as OPERATIONS,
     answer,
     body_of,
+    document,
     idempotency_key,
     number_in,
     operation,
@@ -556,6 +557,4 @@ async def metrics(service: Service, request: Request, client: Token) -> Response
 @operation("GET", "/openapi.json", None, gives=dict[str, Any])
 async def openapi(service: Service, request: Request, client: Token) -> Response:
     """This document."""
-    from holdfast.service.openapi import document
-
     return answer(document(service.root))

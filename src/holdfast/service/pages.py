@@ -1,4 +1,8 @@
-"""The pages, and their shared parts: frame, tables, figures, times, form fields, styles and scripts."""
+"""The pages, in the design of our reports: what they share, the games, a comparison, sign-in, changes, and one game.
+
+All of it is HTML that needs no script, but for two charts. The script refreshes what is marked `data-live` when the
+game has changed.
+"""
 
 from __future__ import annotations
 
@@ -844,12 +848,6 @@ def _lateness(waits: list[float]) -> Html:
             continue
         rows += [element("span", label), bar(count / n), element("span", number(count), class_="number")]
     return element("div", element("p", words), element("div", *rows, class_="bins"), id="lateness", data_live="yes")
-
-
-# The page: games in a list, and one game with its ribbon, costs, arms and changes. In the design of our reports.
-#
-# All of it is HTML that needs no script, but for two charts. The script refreshes what is marked `data-live`
-# when the game has changed.
 
 
 def error_page(root: str, error: HoldfastError) -> Response:
