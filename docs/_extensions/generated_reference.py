@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from policy_pages import classes, index_of_policies, policy_pages
 from typer.testing import CliRunner
 
 import holdfast
@@ -85,14 +86,17 @@ def titled(title: str, mark: str = "=") -> str:
 
 
 def pages_of_names() -> dict[str, str]:
-    """One page for each room and each public module."""
+    """One page for each policy, each room and each public module."""
     names = [name for name in [*holdfast.__all__, "open"] if not inspect.ismodule(getattr(holdfast, name))]
-    pages = {}
+    pages = policy_pages()
     for room, (title, _) in ROOMS.items():
         text = titled(title)
         if room == "errors":
             text += tree_of_errors()
-        here = sorted((name for name in names if room_of(name) == room), key=str.lower)
+        if room == "policies":
+            text += index_of_policies()
+        own = {kind.__name__ for kind in classes()}
+        here = sorted((name for name in names if room_of(name) == room and name not in own), key=str.lower)
         pages[room] = text + "\n".join(
             documented(path) for path in [*(f"holdfast.{name}" for name in here), *FURTHER.get(room, [])]
         )
