@@ -62,5 +62,5 @@ class Pooler:
 
     def __exit__(self, *error: object) -> None:
         self._process.kill()
-        self._process.wait()
+        self._process.wait(timeout=120)
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -131,7 +131,7 @@ def test_killed_at_any_moment_the_folder_has_one_whole_run(folder, reached):
     while process.poll() is None and not (folder / NEW / reached).exists():
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.wait(timeout=120)
     with claimed(folder, "looking"):
         Outputs(folder, "a reproduction", MANIFEST).recover()
     assert load(folder).settings.seed in (0, 5)

@@ -107,7 +107,7 @@ def slow_run(file: Path, out: Path) -> str:
 
 def wait_for(out: Path, pattern: str, process: subprocess.Popen) -> None:
     while not list(out.glob(pattern)):
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None, process.communicate(timeout=300)
         time.sleep(0.01)
 
 
@@ -117,7 +117,7 @@ def test_a_killed_run_loses_only_the_chunk_in_flight_and_ctrl_c_says_what_was_ke
     process = start(slow_run(file, out))
     wait_for(out, "parts/seed=1/*.parquet", process)
     process.kill()
-    process.communicate()
+    process.communicate(timeout=300)
     kept = {part.name: part.read_bytes() for part in out.glob("parts/*/*.parquet")}
     assert kept
 

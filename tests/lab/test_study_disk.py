@@ -67,7 +67,7 @@ def test_two_at_once_are_one_study(write, tmp_path):
     for _ in range(4):
         runs.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         time.sleep(0.05)
-    ends = [(process.communicate(), process.returncode) for process in runs]
+    ends = [(process.communicate(timeout=300), process.returncode) for process in runs]
     played = [int(said[0]) for said, status in ends if status == 0]
     assert sorted(played)[-1] == 3000
     assert sum(played) == 3000

@@ -257,7 +257,7 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_lock(tmp_path, url, asked):
         assert waiting.stderr.read() == "holdfast: interrupted\n"
     finally:
         waiting.kill()
-        waiting.wait()
+        waiting.wait(timeout=120)
         waiting.stderr.close()
         other.close()
 

@@ -151,7 +151,7 @@ def test_readers_of_a_file_that_several_processes_write_see_one_of_the_versions(
     finally:
         for process in processes:
             process.kill()
-            process.wait()
+            process.wait(timeout=120)
             process.stdout.close()
     assert len(seen) == 20
 

@@ -65,7 +65,7 @@ def test_processes_export_one_log_to_one_file(tmp_path, suffix):
     finally:
         for process in processes:
             process.kill()
-            process.wait()
+            process.wait(timeout=120)
             process.stdout.close()
     assert len(written) == 20
 

@@ -185,7 +185,7 @@ def test_a_killed_replay_goes_on(whole, tmp_path, lines):
     if lines == 4:
         time.sleep(0.4)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.wait(timeout=120)
     process.stdout.close()
     said = []
     again = hf.replay(LOSSES, out=tmp_path / "out", resume=True, echo=said.append, **SETTINGS)

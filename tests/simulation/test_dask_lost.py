@@ -47,7 +47,7 @@ class Machines:
 
     def kill(self, process: subprocess.Popen) -> None:
         process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.wait(timeout=120)
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ class Killing(DaskCluster):
             done(piece)
             if self.victim.poll() is None:
                 self.victim.send_signal(signal.SIGKILL)
-                self.victim.wait()
+                self.victim.wait(timeout=120)
 
         super().run(tasks, told)
 

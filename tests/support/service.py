@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -94,7 +95,9 @@ class Events:
 
     def until(self, wanted: Callable[[Any], bool] = lambda one: True) -> Any:
         """The next event that is wanted; None where the stream ends before. One that is cut off is an error."""
+        end = time.monotonic() + 60.0  # signs of life come all the time, so that no read waits for long
         for line in self._file:
+            assert time.monotonic() < end, self.seen
             if line.startswith(b"data: "):
                 self.seen.append(json.loads(line[6:]))
                 if wanted(self.seen[-1]):
@@ -165,7 +168,7 @@ class InProcess:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         said = self.process.stdout.readline()
         if "http" not in said:
-            self.process.wait()
+            self.process.wait(timeout=120)
             raise AssertionError(said + self.process.stderr.read())
         self.port = int(said.rsplit(":", 1)[1])
         self.web = Web(self.port)
