@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import builtins
 import copy
 import itertools
 import os
@@ -134,7 +135,9 @@ def places(node: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, str]]:
             changes = type(node.op) in SWAPS
         case ast.Constant():
             changes = type(node.value) in (int, float)
-        case ast.Name(id=name) | ast.Attribute(attr=name):
+        case ast.Name(id=name):
+            changes = name in NAMES and hasattr(builtins, name)
+        case ast.Attribute(attr=name):
             changes = name in NAMES
         case ast.If() | ast.IfExp() | ast.While():
             changes = bool(function)
@@ -322,8 +325,9 @@ def main() -> int:
         own = [caught for fault, caught in counted if fault.room == room]
         print(f"{room:<9} {sum(own):>4} of {len(own):>4} caught")
     share = sum(caught for _, caught in counted) / max(len(counted), 1)
-    minutes = (time.monotonic() - begun) / 60
-    print(f"{share:.0%} of {len(counted)} faults caught, {len(faults) - len(counted)} accepted, {minutes:.0f} minutes")
+    used, minutes = resource.getrusage(resource.RUSAGE_CHILDREN), (time.monotonic() - begun) / 60
+    spent = f"{minutes:.0f} minutes, {(used.ru_utime + used.ru_stime) / 60:.0f} of a processor"
+    print(f"{share:.0%} of {len(counted)} faults caught, {len(faults) - len(counted)} accepted, {spent}")
     return 0 if share >= ENOUGH else 1
 
 

@@ -5,70 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from games import arms_of, play
+from games import arms_of
 from test_commands import run
 
 import holdfast as hf
 
 EACH = hf.TsallisInf(arms=["a", "b", "c"])
-
-
-def test_a_conversation_stays_with_its_arm_until_it_ends(place):
-    one, two = place.open(policy=EACH, seed=3), place.open()
-    first = {key: one.ask(key=key) for key in map(str, range(40))}
-    assert set(arms_of(first.values())) == {"a", "b", "c"}
-    for key, decision in first.items():
-        again = two.ask(2, key=key)
-        assert {(d.arm, d.block, d.probability) for d in again} == {
-            (decision.arm, decision.block, decision.probability)
-        }
-    assert one.switches == 0
-    assert one.end("7")
-    assert not two.end("7")
-    assert two.ask(key="7").block == 41
-    assert one.rounds == 40 + 80 + 1
-    assert len(one.open_decisions) == one.rounds
-
-
-def test_a_conversation_is_learnt_from_when_it_has_ended_by_its_mean(place):
-    router, plain = place.open(policy=EACH, seed=3), place.open("plain", EACH, seed=3)
-    given = router.ask(4, key="x")
-    before = router.probabilities.tolist()
-    router.tell([(d.id, loss) for d, loss in zip(given, (0.0, 1.0, 1.0, 1.0), strict=True)])
-    assert router.probabilities.tolist() == before
-    router.end("x")
-    plain.tell(plain.ask().id, 0.75)
-    assert router.probabilities.tolist() == plain.probabilities.tolist() != before
-    assert play(router, 50) == play(plain, 50)
-    late = router.ask(2, key="y")
-    router.end("y")
-    assert router.tell(late[0].id, 0.5).new
-    assert router.history.frame["settled"].null_count() == 1
-    assert router.tell(late[1].id, 0.5).new
-    assert router.history.frame["settled"].null_count() == 0
-
-
-def test_a_conversation_that_goes_on_is_learnt_from_early_and_once(place):
-    router, plain = place.open(policy=EACH, seed=3, learn_after=2), place.open("plain", EACH, seed=3)
-    for turn, loss in enumerate((0.0, 1.0, 0.25, 0.25)):
-        decision = router.ask(key="x")
-        before = router.probabilities.tolist()
-        router.tell(decision.id, loss)
-        assert (router.probabilities.tolist() != before) == (turn == 1)
-    plain.tell(plain.ask().id, 0.5)  # the mean of the first two
-    assert router.probabilities.tolist() == plain.probabilities.tolist()
-    router.end("x")
-    assert router.probabilities.tolist() == plain.probabilities.tolist()
-    assert play(router, 50) == play(plain, 50)
-    assert router.history.frame["total"][0] == 1.5
-    late = router.ask(3, key="y")
-    before = router.probabilities.tolist()
-    router.tell({late[0].id: 0.5, late[1].id: 0.5})
-    assert router.probabilities.tolist() == before  # one is missing
-    router.change(retire_arms=[late[0].arm])
-    router.tell(late[2].id, 0.5)
-    router.end("y")
-    assert router.history.totals.told == router.rounds
 
 
 @pytest.mark.parametrize("after", [0, -1, 1.5, "two"])
@@ -96,18 +38,6 @@ def test_a_conversation_that_is_idle_has_ended(place):
         assert stored.head.next_idle is None
     with pytest.raises(hf.InvalidParameter, match="key_life must be a timedelta"):
         router.change(key_life=5)
-
-
-def test_an_arm_that_is_down_or_gone_is_left_by_conversations_too(place):
-    router = place.open(policy=EACH, seed=3)
-    first = router.ask(key="x")
-    router.pause(first.arm)
-    during = router.ask(key="x")
-    assert (during.arm != first.arm, during.block) == (True, first.block)
-    router.resume(first.arm)
-    assert router.ask(key="x").arm == first.arm
-    router.change(retire_arms=[first.arm])
-    assert router.ask(key="x").arm != first.arm
 
 
 def test_a_conversation_that_a_pause_has_moved_can_be_kept_there(place):

@@ -2,12 +2,11 @@
 
 import json
 import math
-from datetime import date, timedelta
+from datetime import date
 
 import numpy as np
 import pytest
 from games import POLICIES, SWITCH, arms_of
-from naive_saving import Unit, saving_of
 from statistics_of_samples import SEED, assert_at_least, assert_mean
 from test_commands import run
 
@@ -59,66 +58,6 @@ def test_what_the_policy_would_draw_is_recorded_with_its_probability(name):
     while router.hold:
         router.ask()
     assert (router.ask().arm, router.holdback) == (first.arm, 0.0)
-
-
-def test_every_block_is_the_rules_with_the_probability_that_was_asked_for():
-    router = hf.open("memory:", "x", hf.Exp3(2), seed=1, holdback=0.1)
-    router.ask(6000, rule=0)
-    held = np.array(whose(router))
-    assert_mean(held.astype(float), 0.1, sees=0.04)
-    after, before = held[1:], held[:-1]
-    assert_mean(after[before].astype(float), 0.1, sees=0.12)
-
-
-def test_processes_agree_whose_a_block_is(place):
-    one, two = place.open(policy=SWITCH, seed=1, holdback=0.5), place.open()
-    given = [router.ask(rule="a") for _ in range(40) for router in (one, two)]
-    assert one.history.totals == two.history.totals
-    assert {d.block for d in given} == set(range(1, given[-1].block + 1))
-
-
-def test_the_rule_may_change_its_mind_within_a_block(place):
-    long = hf.BlockExp3(arms=["a", "b", "c"], switching_cost=30.0, horizon=1000)
-    router = place.open(policy=long, seed=1, shadow=True)
-    given = [router.ask(rule=arm) for arm in "aabbc"]
-    assert arms_of(given) == list("aabbc")
-    assert {d.block for d in given} == {1}
-    router.tell([(d.id, 0.5) for d in given])
-    assert {arm.arm: arm.rounds for arm in router.history.totals.arms} == {"a": 2, "b": 2, "c": 1}
-    assert router.switches == 3
-
-
-def test_a_conversation_is_the_rules_or_the_policys_to_its_end(place):
-    router, other = place.open(policy=EACH, seed=3, holdback=0.5), place.open()
-    first = {key: router.ask(key=key, rule="a") for key in map(str, range(30))}
-    held = {block.key: block.forced == 2 for block in router.history.blocks()}
-    assert 5 < sum(held.values()) < 25
-    for key, decision in first.items():
-        again = other.ask(2, key=key, rule="b")
-        assert {(d.arm, d.block) for d in again} == {(decision.arm, decision.block)}
-        assert not held[key] or decision.arm == "a"
-    before = router.probabilities.tolist()
-    for key, decision in first.items():
-        if held[key]:
-            router.tell([(d.id, 1.0) for d in router.open_decisions if d.block == decision.block])
-            router.end(key)
-    assert router.probabilities.tolist() == before
-
-
-def test_a_paused_arm_is_not_handed_out_whatever_the_rule_says(place):
-    router = place.open(policy=SWITCH, seed=1, shadow=True)
-    first = router.ask(rule="b")
-    router.pause("b")
-    during = [*router.ask(9, rule="b"), *router.ask(3, key="x", rule="b"), router.ask(rule="a")]
-    assert first.arm == "b"
-    assert "b" not in arms_of(during)
-    assert during[-1].arm == "a"
-    router.resume("b")
-    assert set(arms_of(router.ask(9, rule="b"))) == {"b"}
-    router.pin("c")
-    assert router.ask(rule="b").arm == "c"
-    router.tell([(d.id, 0.5) for d in router.open_decisions])
-    assert router.history.frame["by"].to_list()[-1] == "operator"
 
 
 def test_the_arm_of_the_rule_is_retired_in_the_middle_of_its_block(place):
@@ -203,64 +142,6 @@ def test_it_says_what_is_saved_and_since_when(keys):
     assert saving.words().endswith("), since 3 March")
     costs = [block.total for block in router.history.blocks()]
     assert saving.difference == holdback.compare(costs, np.array(whose(router)), 0.3).difference
-
-
-def naive_difference(router):
-    """Σ D_t/Σ w_t for a rule that never changes."""
-    units, last = [], None
-    for block in router.history.blocks():
-        if block.settled_at is None:
-            break
-        held, size = block.forced == 2, json.loads(block.data)["rounds"]
-        cost = block.total / block.rounds + (0.0 if held or last in (None, block.arm) else block.price / size)
-        last = last if held else block.arm
-        units.append(Unit(cost, size, block.share, held, 1.0 + block.price))
-    return saving_of(units, 0.0)[0]
-
-
-@pytest.mark.parametrize("price", [0.0, 0.4, 3.0])
-def test_blocks_count_by_their_rounds_and_by_the_policys_own_switches(price):
-    router = hf.open("memory:", "x", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=price), seed=1, holdback=0.3)
-    rng = np.random.default_rng(SEED)
-    play(router, rng, 700)
-    play(router, rng, router.hold)  # to the end of its block
-    found = router.history.compare()
-    assert len({block.rounds for block in router.history.blocks()}) > 1 or price == 0.0
-    assert found.difference == pytest.approx(naive_difference(router), rel=1e-9)
-
-
-def test_another_cost_and_another_share_leave_what_was_compared():
-    """Each unit counts with the λ and the share that it began with: all are kept, where it began again with one."""
-    router = hf.open("memory:", "x", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=0.4), seed=1, holdback=0.3)
-    rng = np.random.default_rng(SEED)
-    for cost, share in ((0.4, 0.3), (3.0, 0.3), (3.0, 0.5), (0.1, 0.2)):
-        router.change(switching_cost=cost, holdback=share)
-        play(router, rng, 150)
-        play(router, rng, router.hold)
-    found = router.history.compare()
-    assert found.units == router.history.totals.blocks
-    assert found.difference == pytest.approx(naive_difference(router), rel=1e-9)
-    router.change(holdback=1.0)
-    assert router.history.compare() == found  # all is the rule's from here on, and what is known stays
-
-
-def test_units_that_begin_without_a_rule_are_left_out_and_counted(place):
-    """A holdback given to a running game stops no caller that does not know of it."""
-    router = place.open(policy=SWITCH, seed=1)
-    router.tell([(d.id, 0.5) for d in router.ask(4)])
-    router.change(holdback=0.5)
-    for t in range(60):
-        decision = router.ask(**({"rule": "a"} if t % 2 else {}))
-        router.tell(decision.id, 0.25)
-        router.end(f"{t}")
-        router.ask(key=f"{t}", **({"rule": "a"} if t % 3 else {}))
-    blocks = [block for block in router.history.blocks() if block.share]
-    found = router.history.compare()
-    without = [block for block in blocks if block.share < 0]
-    assert found.without_rule == len(without) > 10
-    assert not any(block.forced for block in without)
-    assert found.units <= len(blocks) - len(without)
-    assert f", {len(without):,} without a rule left out" in found.words()
 
 
 def test_it_begins_again_with_another_scale_and_counts_open_blocks_by_what_they_can_cost(place):
@@ -384,13 +265,3 @@ def test_a_router_can_be_shown_while_its_store_is_down(folder):
     router = hf.open(f"sqlite:///{folder}/x.db", "x", SWITCH)
     (folder / "x.db").rename(folder / "y.db")
     assert "'x' of tsallis-switch" in repr(router)
-
-
-def test_patience_settles_what_the_rule_left_open(place):
-    router = place.open(policy=SWITCH, seed=1, shadow=True, patience=timedelta(seconds=10), missing=1.0)
-    router.ask(6, rule="a")
-    router.ask(2, key="x", rule="b")
-    router.end("x")
-    place.clock.now += 11
-    assert router.settle() >= 3
-    assert router.history.totals.missing_losses > 0.0

@@ -137,18 +137,6 @@ def test_patience_follows_the_lateness_seen(place):
     assert (waiting.settle(), waiting.history.totals.overdue) == (1, 0)
 
 
-def test_rounds_of_one_call_do_not_run_out_each_others_patience(place):
-    router = place.open(policy=hf.Exp3(2), seed=1, patience=50)
-    assert len(router.tell([(d.id, 0.5) for d in router.ask(200)])) == 200
-    lost = router.ask(200)
-    for _ in range(49):
-        router.ask()
-    assert router.settle() == 0
-    router.ask()
-    assert router.settle() == 200
-    assert router.tell(lost[-1].id, 0.5).late
-
-
 def test_the_log_of_a_game_with_outages_and_pins_is_one_that_replay_reads(place):
     router = place.open("game", SLOW, seed=1)
     for t in range(300):
@@ -162,28 +150,6 @@ def test_the_log_of_a_game_with_outages_and_pins_is_one_that_replay_reads(place)
     assert log.rounds == 280
     found = log.of_arm("b").doubly_robust
     assert found.low <= 140 <= found.high
-
-
-def test_what_stands_in_for_a_first_block_is_the_middle_of_the_range(place):
-    """Nothing is known of the arm yet; half the width would be 5."""
-    policy = hf.TsallisSwitch(arms=["a"], switching_cost=0.0, units=(10.0, 20.0))
-    router = place.open("middle", policy, seed=1, patience=1, missing="mean")
-    router.ask()
-    router.ask(3)
-    router.settle()
-    first = next(iter(router.history.blocks()))
-    assert (first.settled_order, first.stand_in) == (1, 15.0)
-
-
-def test_the_mean_of_an_arm_does_not_count_rounds_that_were_dropped(place):
-    router = place.open("dropped", hf.Exp3(arms=["a"]), seed=1, patience=2, missing="drop")
-    decisions = router.ask(4)
-    router.tell([(decisions[0].id, 0.25), (decisions[2].id, 0.5)])
-    router.ask(8)
-    router.settle()
-    (arm,) = router.history.totals.arms
-    assert (arm.told, arm.mean) == (2, 0.375)
-    assert arm.missing >= 2
 
 
 @pytest.mark.parametrize("scale", [None, hf.Scale(latency=(0.0, 8.0), error=0.25)])

@@ -2,36 +2,16 @@
 
 import asyncio
 import json
-import time
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
-from games import SWITCH, arms_of, play
+from games import SWITCH, arms_of
 from test_commands import run
-from together import FORK
 
 import holdfast as hf
 
 LONG = hf.BlockExp3(arms=["a", "b", "c"], switching_cost=30.0, horizon=1000)
-
-
-def test_a_paused_arm_is_not_handed_out_in_the_middle_of_a_block(place):
-    one, two = place.open(policy=LONG, seed=1), place.open()
-    down = one.ask().arm
-    two.pause(down, reason="times out")
-    during = [*one.ask(5), *two.ask(40)]
-    assert down not in arms_of(during)
-    assert one.paused == {down: float("inf")}
-    one.resume(down)
-    back = two.ask()
-    assert (back.arm, back.block) == (down, 1)  # to the end of its block
-    assert one.switches == 1 + 2
-    assert {d.id: d.arm for d in one.open_decisions}[during[0].id] == during[0].arm
-    assert [(c["kind"], c["detail"]["arm"], c["reason"]) for c in two.history.changes] == [
-        ("pause", down, "times out"),
-        ("resume", down, None),
-    ]
 
 
 def test_a_pause_ends_by_itself(place):
@@ -69,25 +49,6 @@ def test_a_block_learns_what_its_replacement_lost_and_totals_name_who_played(pla
     assert router.ask(2, request="x", available=["b"]) == router.ask(2, request="x", available=("b",))
 
 
-def test_pinned_rounds_are_forced_and_not_learnt_from(place):
-    router, plain = place.open(policy=SWITCH, seed=1), place.open("plain", SWITCH, seed=1)
-    assert arms_of(router.ask(3)) == arms_of(plain.ask(3))
-    router.pin("c", until=timedelta(hours=1), reason="contract")
-    assert router.pinned == "c"
-    forced = router.ask(5)
-    assert arms_of(forced) == ["c"] * 5
-    assert {d.probability for d in forced} == {1.0}
-    router.tell([(d.id, 1.0) for d in forced])
-    router.unpin()
-    router.tell([(d.id, 0.5) for d in router.open_decisions])
-    plain.tell([(d.id, 0.5) for d in plain.open_decisions])
-    assert play(router, 60) == play(plain, 60)
-    assert router.history.totals.losses == plain.history.totals.losses + 5.0
-    log = router.history.log
-    assert log["status"].to_list().count("forced") == 5
-    assert [change["kind"] for change in router.history.changes] == ["pin", "unpin"]
-
-
 def test_what_cannot_be_paused(place):
     router = place.open(policy=SWITCH, seed=1)
     with pytest.raises(hf.InvalidParameter, match="arm must be an arm of the game"):
@@ -107,20 +68,6 @@ def test_what_cannot_be_paused(place):
     assert len(router.history.changes) == 2
 
 
-def test_an_arm_that_was_retired_comes_back_as_a_new_one(place):
-    router = place.open(policy=SWITCH, seed=1)
-    out = router.ask(30)
-    router.change(retire_arms=["b"])
-    router.change(add_arms=["b"])
-    p = router.probabilities
-    router.tell([(d.id, 1.0) for d in out if d.arm == "b"])  # of draws before it left: not learnt from
-    while router.hold:
-        router.ask()
-    assert router.probabilities.tolist() == pytest.approx(p.tolist())
-    assert {arm.arm: arm.told for arm in router.history.totals.arms}["b"] == arms_of(out).count("b")
-    assert "b" in arms_of(place.open().ask(40))
-
-
 def test_operators_have_a_shell(folder):
     url = f"sqlite:///{folder}/jobs.db"
     with hf.open(url, "chat", SWITCH, seed=1) as router:
@@ -138,65 +85,6 @@ def test_operators_have_a_shell(folder):
         assert [change["kind"] for change in router.history.changes] == ["pause", "resume", "pin", "unpin"]
     with pytest.raises(hf.InvalidParameter, match="until must be a time such as"):
         run("pause", url, "chat", arm, "--until", "soon")
-
-
-def worker(url, number, paused, out):
-    done, wrong = [], 0
-    with hf.open(url, "game") as router:
-        for t in range(60):
-            is_paused = paused.is_set()
-            key = f"{number} {t // 8}" if t % 2 else None
-            decision = router.ask(key=key)
-            wrong += is_paused and decision.arm == "a"
-            router.tell(decision.id, 0.5)
-            done.append(decision.id)
-            if key and t % 8 == 7:
-                router.end(key)
-    out.send((done, wrong))
-    out.close()
-
-
-def test_a_paused_arm_is_not_handed_out_by_any_process(lasting_place):
-    url, paused = lasting_place.at, FORK.Event()
-    router = lasting_place.open("game", SWITCH, seed=1, patience="forever", clock=time.time)
-    pipes = []
-    for number in range(4):
-        mine, theirs = FORK.Pipe(duplex=False)
-        process = FORK.Process(target=worker, args=(url, number, paused, theirs))
-        process.start()
-        theirs.close()
-        pipes.append((mine, process))
-    while router.rounds < 40:
-        time.sleep(0.01)
-    router.pin("b", until=timedelta(seconds=0.05))
-    router.pause("a", reason="down")
-    paused.set()
-    ids = []
-    for mine, process in pipes:
-        done, wrong = mine.recv()
-        assert wrong == 0
-        ids += done
-        mine.close()
-        process.join()
-        assert process.exitcode == 0
-        process.close()
-    totals = router.history.totals
-    assert (len(set(ids)), totals.rounds, totals.told, totals.out, totals.losses) == (240, 240, 240, 0, 120.0)
-    log = router.history.log
-    assert (len(log), set(log["status"].to_list()) <= {"told", "forced"}) == (240, True)
-
-
-def test_a_pause_and_a_pin_end_when_their_arm_is_retired(place):
-    router, other = place.open(policy=SWITCH, seed=1), place.open()
-    router.pin("c")
-    assert other.ask().arm == "c"
-    router.pause("b")
-    router.change(retire_arms=["b", "c"])
-    assert {other.ask().arm for _ in range(9)} == {"a"}
-    assert (other.pinned, other.paused) == (None, {})
-    router.change(add_arms=["b", "c"])
-    assert (other.pinned, other.paused) == (None, {})
-    assert set(arms_of(other.ask(60))) == {"a", "b", "c"}
 
 
 def test_a_fallback_that_another_process_has_added_is_known(place):
@@ -290,13 +178,3 @@ def test_an_idle_night_is_no_clock_that_runs_ahead(place):
         assert handle.ask().asked == place.clock.now
         place.clock.now += 1.0
     assert one.history.changes == []
-
-
-def test_an_arm_that_is_retired_and_added_at_once_is_told_how(place):
-    router = place.open(policy=SWITCH, seed=1)
-    with pytest.raises(hf.InvalidParameter, match="retire_arms must not be added in the same change: retire it first"):
-        router.change(retire_arms=["a"], add_arms=["a"])
-    assert router.policy.arms == ("a", "b", "c")
-    router.change(retire_arms=["a"])
-    router.change(add_arms=["a"])
-    assert router.policy.arms == ("a", "b", "c")

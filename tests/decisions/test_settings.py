@@ -6,9 +6,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 
-import numpy as np
 import pytest
-from games import POLICIES, SWITCH, arms_of, loss_of, play, replace_in_rules, snapshot
+from games import POLICIES, SWITCH, arms_of, play, replace_in_rules, snapshot
 from places import Clock
 
 import holdfast as hf
@@ -107,29 +106,6 @@ def test_a_new_arm_is_as_likely_as_the_best(place, name):
     assert place.open(policy=router.policy).rounds == router.rounds
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_retired_arm_is_never_drawn_again_and_its_losses_still_count(place, name):
-    router = place.open(policy=with_names(name), seed=1)
-    arms = []
-    while len(set(arms)) < 3 or arms[-1] != "b":
-        decisions = router.ask(1)
-        arms += arms_of(decisions)
-    out = router.open_decisions
-    rounds = router.rounds
-    router.change(retire_arms=["b"])
-    assert router.policy.arms == ("a", "c")
-    after = router.ask(300)
-    assert set(arms_of(after)) == {"a", "c"}
-    router.tell([(d.id, 0.25) for d in out])
-    totals = {arm.arm: arm for arm in router.history.totals.arms}
-    assert totals["b"].retired
-    assert totals["b"].told == arms.count("b") == totals["b"].rounds
-    assert router.history.totals.rounds == rounds + 300
-    router.tell([(d.id, loss_of(t, "a")) for t, d in enumerate(after)])
-    assert np.isfinite(router.probabilities).all()
-    assert set(arms_of(place.open().ask(50))) <= {"a", "c"}
-
-
 def test_the_best_arm_may_be_retired_and_the_game_learns_anew(place):
     router = place.open(policy=with_names("tsallis-switch"), seed=1)
     for _ in range(300):
@@ -167,20 +143,6 @@ def test_changes_of_arms_that_cannot_be(place):
     with pytest.raises(hf.InvalidParameter, match="cannot be added to a game of base-geometric"):
         waiting.change(add_arms=["d"])
     assert waiting.ask().arm in ("a", "b")
-
-
-def test_blocks_drawn_before_a_change_are_observed_after_it(place):
-    """Estimates of the other arms go on, whatever came or went between a draw and its loss."""
-    router = place.open(policy=with_names("tsallis-switch"), seed=2)
-    out = router.ask(40)
-    router.change(retire_arms=["a"], add_arms=["d", "e"])
-    router.change(switching_cost=0.1)
-    router.tell([(d.id, {"a": 0.0, "b": 1.0, "c": 0.0}[d.arm]) for d in out])
-    while router.hold:
-        router.tell(router.ask().id, 0.5)
-    p = dict(zip(router.policy.arms, router.probabilities, strict=True))
-    assert list(p) == ["b", "c", "d", "e"]
-    assert p["b"] < min(p["c"], p["d"], p["e"])
 
 
 def test_schedules_that_are_functions_are_given_at_every_opening(place):

@@ -1,7 +1,6 @@
 """The contract of every store: asking, telling, repeating, refusing, waiting."""
 
 import json
-import math
 import random
 import time
 from dataclasses import replace
@@ -62,21 +61,6 @@ def test_rounds_of_a_block_are_used_up_by_asking(place):
     assert router.ask().block == 5
 
 
-def test_losses_may_come_in_any_order_and_each_block_is_observed_when_its_last_is_in(place):
-    router = place.open(policy=SWITCH, seed=1)
-    decisions = router.ask(7)
-    losses = {d.id: loss_of(t, d.arm) for t, d in enumerate(decisions)}
-    order = list(losses)
-    random.Random(4).shuffle(order)
-    for id in order:
-        assert router.tell(id, losses[id]).new
-    frame = router.history.frame
-    assert frame["told"].to_list() == frame["rounds"].to_list() == [2, 2, 3]
-    for block, total in frame.select("block", "total").rows():
-        assert total == math.fsum(losses[d.id] for d in decisions if d.block == block)
-    assert router.open_decisions == []
-
-
 def test_the_order_inside_a_block_does_not_matter(place):
     """Only the exact sum of a block counts: 0.1 + 0.2 + 0.3 in any order."""
     games = []
@@ -89,17 +73,6 @@ def test_the_order_inside_a_block_does_not_matter(place):
             router.tell(three[i].id, [0.1, 0.2, 0.3][i])
         games.append((router.probabilities.tolist(), arms_of(router.ask(30))))
     assert games[0] == games[1]
-
-
-def test_a_repeated_loss_counts_once(place):
-    router = place.open(policy=SWITCH, seed=1)
-    decisions = router.ask(3)
-    for decision in decisions:
-        assert router.tell(decision.id, 0.25) == (decision.id, True, False)
-    before = snapshot(router)
-    for decision in decisions:
-        assert router.tell(decision.id, 0.25) == (decision.id, False, False)
-    assert snapshot(router) == before
 
 
 def test_another_loss_is_an_error_that_says_what_was_recorded(place):
@@ -165,18 +138,6 @@ def test_several_losses_at_once_are_each_judged_by_themselves(place):
     assert router.tell([]) == []
     with pytest.raises(hf.InvalidParameter, match="pairs of ids and losses"):
         router.tell(3)
-
-
-def test_hundreds_of_losses_at_once(place):
-    router, twin = place.open(policy=SWITCH, seed=1), place.open("twin", SWITCH, seed=1)
-    decisions = router.ask(300)
-    losses = [(d.id, loss_of(t, d.arm)) for t, d in enumerate(decisions)]
-    assert all(receipt.new for receipt in router.tell(losses))
-    assert not any(receipt.new for receipt in router.tell(losses))
-    for (_, loss), decision in zip(losses, twin.ask(300), strict=True):
-        twin.tell(decision.id, loss)
-    assert router.history.totals.losses == twin.history.totals.losses
-    assert arms_of(router.ask(40)) == arms_of(twin.ask(40))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -269,15 +230,6 @@ def test_two_handles_see_one_game(place):
         assert one.rounds == two.rounds == t + 1
     assert played == play(alone, 100)
     assert one.switches == two.switches == alone.switches
-
-
-def test_a_loss_may_come_after_many_other_blocks(place):
-    router = place.open(policy=SWITCH, seed=1, patience="forever")
-    late = router.ask()
-    play(router, 200)
-    assert router.tell(late.id, 0.75).new
-    assert router.history.totals.told == 201
-    assert [d for d in router.open_decisions if d.block == 1] == []
 
 
 def test_decisions_and_receipts_are_plain_values(place):

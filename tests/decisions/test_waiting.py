@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from every_policy import CASES
-from games import SWITCH, arms_of, play, snapshot, stored_asks
+from games import SWITCH, play, snapshot, stored_asks
 from places import Clock
 
 import holdfast as hf
@@ -82,74 +82,6 @@ def test_a_dropped_round_that_comes_after_all_is_learnt_from(place):
     assert router.history.totals.arms == twin.history.totals.arms
 
 
-def test_a_block_with_rounds_left_is_not_due(place):
-    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
-    router.ask()
-    place.clock.now += 10**6
-    assert router.settle() == 0
-    assert router.ask().block == 1
-
-
-def test_patience_in_rounds_counts_further_rounds(place):
-    router = place.open(policy=SWITCH, seed=1, patience=4)
-    lost = router.ask(2)
-    for decision in router.ask(3):
-        router.tell(decision.id, 0.5)
-    assert [d.id for d in router.open_decisions] == [d.id for d in lost]
-    last = router.ask()  # the fourth round since
-    assert router.tell(last.id, 0.5).new
-    assert router.open_decisions == []
-    assert router.tell(lost[0].id, 0.5).late
-
-
-@pytest.mark.parametrize(
-    ("missing", "told", "as_if"),
-    [
-        ("mean", [0.25], [0.25, 0.25]),
-        ("mean", [], [0.5, 0.5]),  # nothing known of the arm: the middle of the range
-        (1.0, [0.25], [0.25, 1.0]),
-        (0.75, [], [0.75, 0.75]),
-    ],
-)
-def test_what_stands_for_a_missing_loss(place, missing, told, as_if):
-    router = place.open(policy=SWITCH, seed=1, patience=HOUR, missing=missing)
-    whole = place.open("whole", SWITCH, seed=1)
-    router.tell([(d.id, loss) for d, loss in zip(router.ask(2), told, strict=False)])
-    whole.tell([(d.id, loss) for d, loss in zip(whole.ask(2), as_if, strict=True)])
-    place.clock.now += 3600
-    assert arms_of(router.ask(40)) == arms_of(whole.ask(40))
-    assert router.history.totals.losses == math.fsum(told)
-
-
-def test_a_block_nobody_heard_of_is_as_its_arm_was_before(place):
-    router = place.open(policy=hf.TsallisSwitch(1, switching_cost=1.5), seed=1, patience=HOUR)
-    router.tell([(d.id, 0.125) for d in router.ask(2)])
-    router.ask(2)
-    place.clock.now += 3600
-    assert router.settle() == 1
-
-
-def test_dropped_rounds_are_left_out(place):
-    """A block of two with one loss told counts as one round to the policy."""
-    router = place.open(policy=SWITCH, seed=1, patience=HOUR, missing="drop")
-    zero = place.open("zero", SWITCH, seed=1)
-    first, _ = router.ask(2)
-    router.tell(first.id, 0.5)
-    zero.tell([(d.id, loss) for d, loss in zip(zero.ask(2), [0.5, 0.0], strict=True)])  # the same sum
-    place.clock.now += 3600
-    assert arms_of(router.ask(40)) == arms_of(zero.ask(40))
-
-
-def test_blocks_that_are_due_are_settled_in_the_order_they_became_due(place):
-    router = place.open(policy=SWITCH, seed=1, patience=HOUR, missing=1.0)
-    router.ask(2)
-    place.clock.now += 10
-    router.ask(2)
-    place.clock.now += 3600
-    router.settle()
-    assert [block.settled_order for block in router.history.blocks()] == [1, 2]
-
-
 def test_a_clock_that_jumps_back_is_not_believed(place):
     router = place.open(policy=SWITCH, seed=1, patience=HOUR)
     lost, known = router.ask(2)
@@ -196,15 +128,6 @@ def test_single_losses_are_forgotten_in_time_and_totals_are_not(place):
     assert len(log) == 301
     assert log["loss"].sum() == pytest.approx(totals.losses, rel=1e-12)
     assert log.filter(~log["single"])["block"].max() < log.filter(log["single"])["block"].min()
-
-
-def test_nothing_need_be_remembered(place):
-    router, twin = place.open(policy=SWITCH, seed=1, remember=0), place.open("twin", SWITCH, seed=1)
-    assert play(router, 60) == play(twin, 60)
-    with router.store.transaction(1, writing=False) as stored:
-        settled = [block.number for block in stored.blocks("after", 0, 100) if block.settled_order is not None]
-    assert not {*stored_asks(router), *stored_asks(router, "losses")} & set(settled)
-    assert router.history.totals.losses == twin.history.totals.losses
 
 
 def test_a_patience_changed_counts_from_now(place):
@@ -275,14 +198,3 @@ def test_games_in_which_losses_often_do_not_come_go_on(name, missing):
         state = json.loads(stored.state_text())["numbers"]
     assert np.isfinite([number for value in state.values() for number in np.ravel(value)]).all()
     assert router.history.totals.missing > 0
-
-
-def test_many_rounds_at_once_are_not_too_late_for_each_other(place):
-    """After single rounds, whose losses came at once, patience is fifty rounds."""
-    router = place.open("chat", hf.Exp3(arms=["a", "b"]), seed=1)
-    for _ in range(20):
-        router.tell(router.ask().id, 0.5)
-    first, second = router.ask(200), router.ask(200)  # as two workers would
-    for decision in [*second, *first]:
-        assert router.tell(decision.id, 0.5).new
-    assert router.history.totals.told == 420
