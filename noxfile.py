@@ -24,7 +24,7 @@ CORE = (
     "tests/policies/test_policies.py",
     "tests/players/test_player.py",
     "tests/players/test_saved_players.py",
-    "tests/simulation/test_same_numbers.py",
+    "tests/frozen/test_simulations.py",
     "tests/simulation/test_simulation.py",
     "tests/decisions/test_model.py",
 )

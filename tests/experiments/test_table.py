@@ -14,7 +14,6 @@ from scipy import stats
 import holdfast as hf
 from holdfast.bounds import theorem_1
 from holdfast.lab.plan import Setting
-from holdfast.numerics.statistics import quantile
 from holdfast.policies.registry import POLICIES as REGISTERED
 
 
@@ -185,16 +184,6 @@ def test_growth_of_powers():
     assert growth(samples) == pytest.approx((0.6, 0.6, 0.6))
     assert math.isnan(growth({1000: np.ones(5), 10_000: np.array([-1.0, 1, 2, 3, 4])})[0])
     assert math.isnan(growth({1000: np.ones(5)})[0])
-
-
-@pytest.mark.parametrize(("n", "share"), [(10, 0.5), (100, 0.95), (200, 0.95), (200, 0.99), (1000, 0.99), (3, 0.2)])
-def test_quantiles_have_binomial_intervals(n, share):
-    value, low, high = quantile(np.arange(1, n + 1)[::-1], share)
-    assert value == math.ceil(share * n)
-    below = [k for k in range(1, n + 1) if stats.binom.cdf(k - 1, n, share) <= 0.025]
-    above = [k for k in range(1, n + 1) if stats.binom.sf(k - 1, n, share) <= 0.025]
-    assert low == (max(below) if below else -math.inf)
-    assert high == (min(above) if above else math.inf)
 
 
 def test_every_policy_plays_and_every_hard_case_is_there():

@@ -16,8 +16,10 @@ PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 HORIZON, REPLICATIONS, SEED = 300, 2, 20
 COSTS = (0.0, 0.3)
 MEASURES = ("pseudo_regret", "switches", "regret_with_switching", "total_loss", "total_cost")
+TSALLIS = ["tsallis-switch", "tsallis-switch-varying", "tsallis-inf", "exp3", "exp3-blocks"]
 COMPILED = {
-    "bernoulli": ["adaptive", "tsallis-switch", "tsallis-switch-varying", "exp3", "base-geometric"],
+    "bernoulli": ["adaptive", *TSALLIS, "base-arithmetic", "base-geometric", "base-minimax"],
+    "constrained-bernoulli": TSALLIS,
     "loss-table": ["adaptive", "tsallis-switch"],
     "reversal": ["adaptive"],
 }
@@ -94,7 +96,6 @@ def test_own_units(frozen: Frozen) -> None:
     frozen("units", bits({"units": hf.TsallisSwitch(3, switching_cost=40.0, units=(-64, 192))}, world, 40.0))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(PLAIN, reason="compares compiled games with plain ones")
 @pytest.mark.parametrize("world", COMPILED)
 def test_compiled_games_are_the_plain_ones(world: str, frozen: Frozen) -> None:

@@ -104,14 +104,6 @@ def test_a_damaged_table_of_a_kept_figure_is_played_again(folder):
     assert (folder / "ties-stochastic.parquet").read_bytes() == sound
 
 
-def test_a_folder_of_0_2_0_has_no_manifest_and_is_left_alone(folder):
-    (folder / MANIFEST).unlink()
-    before = contents(folder)
-    with pytest.raises(HoldfastError, match=r"but did not write: .* and \d+ more; move them away"):
-        reproduce(["stochastic-free", "ties-stochastic"], out=folder, **SMALL)
-    assert contents(folder) == before
-
-
 def test_two_runs_at_once(tmp_path):
     with (
         claimed(tmp_path, "x"),

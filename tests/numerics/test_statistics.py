@@ -61,6 +61,7 @@ def test_a_difference_is_decided_if_its_interval_excludes_zero(low: float, high:
 def test_a_p_value_is_students(n: int, mean: float) -> None:
     sample = np.random.default_rng(n).standard_normal(n) + mean
     assert p_value(sample) == pytest.approx(stats.ttest_1samp(sample, 0.0).pvalue, rel=1e-7)
+    assert p_value([mean] * n) == (mean == 0.0)
 
 
 @pytest.mark.parametrize(

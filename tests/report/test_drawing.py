@@ -108,25 +108,6 @@ def test_many_series_stay_apart():
     assert len({(look.light, look.dash) for look in many.values()}) == 40
 
 
-def test_lines_are_mean_and_sample_deviation():
-    frame = pl.DataFrame(
-        {
-            "policy": ["b", "b", "a", "a"],
-            "replication": [0, 1, 0, 1],
-            "round": [5, 5, 5, 5],
-            "pseudo_regret": [1.0, 3.0, 0.0, 0.0],
-            "switches": [2, 4, 1, 1],
-            "regret_with_switching": [3.0, 7.0, 1.0, 1.0],
-        }
-    )
-    (row,) = result_chart({"": frame}).rows
-    assert [panel.label for panel in row.panels] == ["pseudo-regret", "switches", "regret with switching"]
-    assert [line.series for line in row.panels[0].lines] == ["b", "a"]
-    first = [panel.lines[0] for panel in row.panels]
-    np.testing.assert_allclose([line.y[0] for line in first], [2, 3, 5])
-    np.testing.assert_allclose([line.high[0] - line.y[0] for line in first], [2**0.5, 2**0.5, 8**0.5])
-
-
 @pytest.mark.parametrize("band", ["sd", "mean", "quantiles", "none"])
 def test_a_band_is_what_its_legend_says(band):
     """At each round by its own number of replications: seven, four, one."""
@@ -147,6 +128,8 @@ def test_a_band_is_what_its_legend_says(band):
         assert sorted(part[place] for part in drawn) == pytest.approx(sorted(expected), rel=1e-7)
     assert (line.low is None) == (band == "none")
     assert line.x.tolist() == [5, 9, 12]
+    alone = result_chart({"": frame.filter(replication=0)}, measures=["pseudo_regret"], band=band)
+    assert alone.lines[0].low is None
 
 
 @pytest.mark.parametrize("steps", [1, 3, 7, 20, 100])

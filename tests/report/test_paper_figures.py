@@ -3,19 +3,16 @@
 import json
 import re
 import shutil
-import statistics
 import subprocess
 import zlib
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from commands import command_here
-from scipy.stats import t as student
 
 from holdfast.errors import InvalidParameter, MissingExtra
-from holdfast.report.charts import BANDS, Line, Panel, one_panel, result_chart
+from holdfast.report.charts import Line, Panel, one_panel, result_chart
 from holdfast.report.drawing import LATEX, SIZES, draw_chart, rendered, styled
 from holdfast.report.html import line_chart
 from holdfast.results import SCHEMA, Result
@@ -101,29 +98,6 @@ def test_more_panels_than_fit_side_by_side_go_below(result: Result) -> None:
     seen = [axes for axes in figure.axes if axes.get_visible()]
     assert [axes.get_ylabel() for axes in seen] == ["switches", "pseudo-regret", "total loss", "total cost"]
     assert [axes.get_xlabel() for axes in seen] == ["", "round", "round", "round"]
-
-
-@pytest.mark.parametrize("band", BANDS)
-def test_bands_are_what_they_say(result: Result, band: str) -> None:
-    panel = result_chart({"": result.frame}, band=band).rows[0].panels[0]
-    for line in panel.lines:
-        values = [10 * value for value in FEW[line.series]]
-        mean, sd, n = statistics.mean(values), statistics.stdev(values), len(values)
-        half = {"sd": sd, "mean": sd / n**0.5 * student.ppf(0.975, n - 1)}.get(band)
-        if half is not None:
-            assert (line.y[0], line.low[0], line.high[0]) == pytest.approx((mean, mean - half, mean + half))
-        elif band == "quantiles":
-            assert (line.y[0], line.low[0], line.high[0]) == pytest.approx(np.quantile(values, [0.5, 0.1, 0.9]))
-        else:
-            assert line.y[0] == pytest.approx(mean)
-            assert line.low is None
-
-
-def test_one_replication_has_no_band_of_any_kind(result: Result) -> None:
-    one = result.frame.filter(pl.col("replication") == 0)
-    for band in BANDS:
-        lines = result_chart({"": one}, band=band).rows[0].panels[0].lines
-        assert [line.low for line in lines] == [None, None]
 
 
 def test_the_page_says_what_its_bands_are(result: Result, tmp_path: Path) -> None:

@@ -1,11 +1,9 @@
 """Results in print: 80 columns of a terminal, Markdown, LaTeX."""
 
-import numpy as np
 import polars as pl
 import pytest
 
 import holdfast as hf
-from holdfast.numerics.statistics import interval, p_value
 from holdfast.results import MEASURES, SCHEMA, Result
 from holdfast.text import with_error
 
@@ -128,17 +126,6 @@ def test_tables_refuse_what_they_cannot_show():
     for wrong in ("total_cost", [], 3):
         with pytest.raises(hf.InvalidParameter, match=r"measures must be a list of some of 'pseudo_regret'"):
             result.table(measures=wrong)
-
-
-def test_a_p_value_is_the_confidence_at_which_zero_is_at_the_end_of_the_interval():
-    rng = np.random.default_rng(7)
-    for count in (2, 5, 40, 301, 2000):
-        sample = rng.normal(0.1, 1.0, count)
-        p = p_value(sample)
-        _, low, high = interval(sample, 1 - p)
-        assert min(abs(low), abs(high)) < 1e-5 * (high - low)
-    assert p_value([1.0, 1.0]) == 0.0
-    assert p_value([0.0, 0.0]) == 1.0
 
 
 def grid_result():

@@ -6,13 +6,11 @@ import multiprocessing
 import os
 from typing import Any
 
-import mpmath
 import numpy as np
 import polars as pl
 import pytest
 
 import holdfast as hf
-from holdfast.numerics.statistics import interval, student_quantile
 from holdfast.results import MEASURES, SCHEMA, Result
 
 SETTINGS = {"horizon": 100, "switching_cost": 0.5, "seed": 6, "checkpoints": [10, 50]}
@@ -129,24 +127,6 @@ def test_compare_refuses_what_it_cannot_compare():
         result.compare("exp3", "other", round=8)
     with pytest.raises(hf.InvalidParameter, match=r"replications must be at least 2 in common to compare .*; got 1"):
         made(a=[1.0], b=[2.0]).compare("a", "b")
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("degrees", [1, 2, 9, 99, 299, 300, 301, 999, 10**5, 10**9])
-def test_quantiles_of_student(degrees):
-    """The tail beyond each quantile, by the incomplete beta function, is what it should be to seven digits."""
-    for probability in (0.75, 0.975, 0.9995, 1 - 5e-7):
-        t = mpmath.mpf(student_quantile(probability, degrees))
-        if degrees < 10**6:
-            tail = mpmath.betainc(degrees / mpmath.mpf(2), 0.5, 0, degrees / (degrees + t * t), regularized=True) / 2
-        else:
-            tail = mpmath.erfc(t / mpmath.sqrt(2)) / 2
-        assert abs(tail / (1 - mpmath.mpf(probability)) - 1) < 1e-6
-
-
-@pytest.mark.plain
-def test_interval_of_a_constant_sample_is_a_point():
-    assert interval([2.0, 2.0, 2.0]) == (2.0, 2.0, 2.0)
 
 
 def test_files_carry_the_provenance(tmp_path):
