@@ -45,8 +45,10 @@ ABSENT = object()
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Convert values to JSON types; other types become text."""
-    same: dict[str, Any] = json.loads(json.dumps(settings, default=str))
+    """Convert values to JSON types; functions become their names, other types text."""
+    same: dict[str, Any] = json.loads(
+        json.dumps(settings, default=lambda value: getattr(value, "__qualname__", str(value)))
+    )
     return same
 
 

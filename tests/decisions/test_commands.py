@@ -171,7 +171,7 @@ def test_the_log_is_exported(url, folder, suffix):
     run("export", url, "chat", "--out", str(file))
     log = pl.read_csv(file, try_parse_dates=True) if suffix == "csv" else pl.read_parquet(file)
     of_the_loss = ["time", "arm", "loss", "probability", "block", "single", "status", "conversation"]
-    assert log.columns == [*of_the_loss, "id", "request", "key", "asked", "told", "measures"]
+    assert log.columns == [*of_the_loss, "by", "id", "request", "key", "asked", "told", "measures"]
     assert log["arm"].to_list() == arms
     assert log["time"].dtype == pl.Datetime("us", "UTC")
     with pytest.raises(hf.InvalidParameter, match=r"out must end in \.csv or \.parquet"):

@@ -14,6 +14,7 @@ from kernel_game import KernelGame, stream_of
 
 import holdfast as hf
 from holdfast.bounds import safety
+from holdfast.decisions.why import why
 from holdfast.kernels import COMPILED, Kernels, Scalar, kernel
 from holdfast.numerics.random import uniform
 from holdfast.players.game import Game
@@ -476,11 +477,26 @@ def test_in_a_store_the_rule_comes_with_each_ask():
     assert router.ask(rule="a").arm == "a"
     with pytest.raises(hf.OutOfTurn, match="has no guard"):
         _ = hf.open("memory:", "t", hf.TsallisSwitch(2, switching_cost=0.1)).guard
+    chosen = ["policy"]
     for _ in range(300):
         decision = router.ask(rule="a")
+        chosen.append("guard" if router.guard.acting else "look" if decision.arm == "b" else "policy")
         router.tell(decision.id, float(decision.arm == "a"))
+        if chosen[-1] == "look":
+            said = (
+                f"Block {decision.block} is a look of the guard at b, drawn with probability {decision.probability:.3g}"
+            )
+            assert router.executor.read(why).startswith(said)
+            assert (router.decision(decision.id).by, router.decision(decision.id).why[: len(said)]) == ("look", said)
     assert router.guard.acting
     assert router.guard.why.startswith("The guard plays since round")
+    assert router.executor.read(why).startswith(
+        f"Block {decision.block} is the guard's, which has taken over: it drew b with"
+    )
+    frame, log = router.history.frame, router.history.log
+    assert log["by"].to_list() == chosen
+    assert [by for by, rounds in frame["by", "rounds"].iter_rows() for _ in range(rounds)][: len(chosen)] == chosen
+    assert router.guard.looks == chosen.count("look") > 0
     assert {decision.arm for decision in (router.ask(rule="a") for _ in range(5))} == {"b"}
 
 

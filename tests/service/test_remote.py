@@ -246,5 +246,9 @@ def test_a_guarded_rule_comes_with_each_ask(place):
     decision = router.ask(rule="b")
     assert (decision.arm, decision.probability > 0.9) == ("b", True)
     assert router.tell(decision.id, 0.4)
+    while (decision := router.ask(rule="b")).arm == "b":
+        router.tell(decision.id, 0.4)
+    assert router.history.frame["by"].to_list()[-2:] == router.history.log["by"].to_list()[-2:] == ["policy", "look"]
+    assert "is a look of the guard at a" in router.decision(decision.id).why
     with pytest.raises(hf.OutOfTurn, match="kept by the server"):
         _ = router.guard

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.decisions.models import MOST_COUNT, Block, Game, Head, new_token
+from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, Game, Head, new_token
 from holdfast.decisions.settings import AUTO, ArmSums, Ids, Settings, Setup, State, checked_arm
 from holdfast.errors import BadSavedState, BadStore, HoldfastError
 from holdfast.numerics.layout import Array
@@ -21,6 +21,8 @@ from holdfast.policies.policy import Policy
 
 Arm = tuple[str | None, bool, int]
 """Name, whether it is retired, and the block after which it was re-added."""
+
+CHOSEN_BY = {0: "policy", PINNED: "operator", BY_RULE: "rule"}
 
 
 @contextmanager
@@ -69,6 +71,15 @@ def block_numbers(setup: Setup, block: Block) -> dict[str, Any]:
     """Return a block's numbers by name."""
     with undamaged(f"block {block.number} of game {setup.game.name!r}"):
         return named_numbers(json.loads(block.data), setup.block_layout, 0, "block")
+
+
+def chosen_by(block: Block) -> str | None:
+    """Return who chose a block's arm: the policy, the operator or their rule; of a guard also its look, or itself."""
+    if block.forced or '"look"' not in block.data:
+        return CHOSEN_BY.get(block.forced)
+    with undamaged(f"block {block.number}"):
+        content = json.loads(block.data)
+        return "guard" if content.get("acting") else "look" if content["look"] else CHOSEN_BY[0]
 
 
 def block_values(setup: Setup, block: Block) -> Array:

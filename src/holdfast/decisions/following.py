@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.decisions.codec import block_numbers, undamaged
-from holdfast.decisions.history import CHOSEN_BY
+from holdfast.decisions.codec import block_numbers, chosen_by, undamaged
 from holdfast.decisions.models import PINNED, Block, HandedOut, Loss
 from holdfast.decisions.rules.report import NOT_HANDED_OUT
 from holdfast.decisions.settings import Setup, players_of
@@ -24,8 +23,8 @@ class DecisionRecord:
     id: str
     arm: int | str
     probability: float
-    by: str
-    """Chooser of the arm: ``policy``, ``operator`` or ``rule``."""
+    by: str | None
+    """Chooser of the arm: ``policy``, ``operator`` or ``rule``; under a guard also ``look`` or ``guard``."""
     why: str
     """Why this arm, as it was said when it was asked for."""
     block: int
@@ -83,7 +82,7 @@ def record_of(transaction: Transaction, setup: Setup, id: str) -> DecisionRecord
         id=id,
         arm=setup.name_of(arm),
         probability=probability,
-        by=CHOSEN_BY[block.forced],
+        by=chosen_by(block),
         why=_why(transaction, setup, block, ask, arm),
         block=number,
         round=round,

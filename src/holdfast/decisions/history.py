@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.decisions import holdout as holdback
-from holdfast.decisions.codec import block_numbers, undamaged
+from holdfast.decisions.codec import block_numbers, chosen_by, undamaged
 from holdfast.decisions.executor import Executor, stored_state
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss
 from holdfast.decisions.requests import Compact
@@ -43,6 +43,7 @@ LOG = {
     "single": "Boolean",
     "status": "String",
     "conversation": "Boolean",
+    "by": "String",
     "id": "String",
     "request": "String",
     "key": "String",
@@ -54,8 +55,6 @@ LOG = {
 
 MOST_ARMS = 10
 """Arms shown in the repr of totals."""
-
-CHOSEN_BY = {0: "policy", PINNED: "operator", BY_RULE: "rule"}
 
 Place = tuple[int, int]
 """A block and a round of it."""
@@ -175,8 +174,12 @@ class History:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """One row per block. `by` is who chose its arm, `drawn` what the policy would play."""
-        return frame_of(self.blocks(), self._executor.setup.names)
+        """One row per block. `by` is who chose its arm, `drawn` what the policy would play.
+
+        It is the ``policy``, the ``operator``, or their ``rule``; where a guard leads, also a ``look`` of the guard, or
+        the ``guard`` that has taken over.
+        """
+        return frame_of(((block, chosen_by(block)) for block in self.blocks()), self._executor.setup.names)
 
     @property
     def log(self) -> pl.DataFrame:
@@ -188,10 +191,10 @@ class History:
 
         `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled);
         ``missing``, where it is the substitute, or null where the round was dropped; ``open`` while the loss
-        may still come; ``forced`` where an operator chose the arm, ``rule`` where the operator's rule did. `arm` is the
-        one played, `probability` that of playing it. Where single losses are no longer stored, each round of the block
-        has its mean, and `single` is false. `conversation` is true where the round has a key: between two of those
-        there is no switch.
+        may still come; ``forced`` where an operator chose the arm, ``rule`` where the operator's rule did; `by` says
+        who chose it, as in `frame`. `arm` is the one played, `probability` that of playing it. Where single losses are
+        no longer stored, each round of the block has its mean, and `single` is false. `conversation` is true where the
+        round has a key: between two of those there is no switch.
         """
         return pl.concat(self.log_parts())
 
@@ -364,8 +367,8 @@ def _units(blocks: Iterable[Block], setup: Setup, since: int) -> Iterator[Unit]:
         yield Unit(block.began, block.forced == BY_RULE, size, cost, block.share, block.price)
 
 
-def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFrame:
-    """Return one row per block; `names` are those of all arms."""
+def frame_of(blocks: Iterable[tuple[Block, str | None]], names: Sequence[int | str]) -> pl.DataFrame:
+    """Return one row per block, each given with who chose its arm; `names` are those of all arms."""
 
     def name_of(block: Block) -> int | str:
         if block.arm >= len(names):
@@ -379,7 +382,7 @@ def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFram
             "arm": name_of(b),
             "rounds": b.rounds,
             "probability": b.probability,
-            "by": CHOSEN_BY.get(b.forced),
+            "by": by,
             **_draw(b, names),
             "told": b.told,
             "missing": None if b.settled_at is None else b.rounds - b.told,
@@ -388,7 +391,7 @@ def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFram
             "total": math.fsum(b.losses),
             "settled": b.settled_at,
         }
-        for b in blocks
+        for b, by in blocks
     ]
     arm = pl.String if isinstance(names[0], str) else pl.Int64
     schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
@@ -471,8 +474,8 @@ def _rows_of(
         raise BadStore(f"the store is damaged: block {block.number} has more losses than were told")
     mean = math.fsum(block.losses) / block.told if block.told else None
     without: Round = (block.stand_in, "open" if block.settled_order is None else "missing")
-    arm, probability = setup.name_of(block.arm), block.probability
-    by = players_of(block, rounds.stop) if block.played else []
+    arm, probability, by = setup.name_of(block.arm), block.probability, chosen_by(block)
+    players = players_of(block, rounds.stop) if block.played else []
     place = sorted(asks, key=lambda ask: ask.first)
     ask, following = None, 0
     for n in rounds:
@@ -487,8 +490,8 @@ def _rows_of(
             counted_, status = without
         if block.forced:
             status = "rule" if block.forced == BY_RULE else "forced"
-        if by:
-            arm, probability = setup.name_of(by[n][0]), by[n][1]
+        if players:
+            arm, probability = setup.name_of(players[n][0]), players[n][1]
         yield (
             block.began,
             arm,
@@ -498,6 +501,7 @@ def _rows_of(
             single,
             status,
             block.key is not None,
+            by,
             setup.ids.id_of(block.number, n),
             None if ask is None else ask.request,
             block.key,

@@ -261,6 +261,10 @@ class RemoteHistory(History):
             return Saving.from_json(self._game.compare(share))
 
     def blocks(self, after: int = 0) -> Iterator[Block]:
+        return (block for block, _ in self._listed(after))
+
+    def _listed(self, after: int = 0) -> Iterator[tuple[Block, str | None]]:
+        """Yield blocks, each with who chose its arm."""
         names = self._look()["names"]
         with as_errors():
             yield from (_block(one, names) for one in self._game.listed("blocks", after))
@@ -270,7 +274,7 @@ class RemoteHistory(History):
 
     @property
     def frame(self) -> pl.DataFrame:
-        return frame_of(self.blocks(), self._look()["names"])
+        return frame_of(self._listed(), self._look()["names"])
 
     @property
     def log(self) -> pl.DataFrame:
@@ -289,10 +293,10 @@ class RemoteHistory(History):
         yield self.log
 
 
-def _block(one: dict[str, Any], names: list[int | str]) -> Block:
-    settled = one.pop("settled")
+def _block(one: dict[str, Any], names: list[int | str]) -> tuple[Block, str | None]:
+    settled, by = one.pop("settled"), one.pop("by")
     own = {"arm": names.index(one["arm"]), "losses": tuple(one["losses"]), "data": "", "settled_at": settled}
-    return Block(**{**one, **own})
+    return Block(**{**one, **own}), by
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from holdfast.decisions.breaker import fuses_of
+from holdfast.decisions.codec import chosen_by
 from holdfast.decisions.models import BY_RULE, PINNED, Block, Head
 from holdfast.decisions.settings import Setup
 from holdfast.decisions.status import guard_of, next_probabilities
@@ -42,7 +43,8 @@ def why_breakers(head: Head, setup: Setup, now: float = -math.inf) -> Iterator[s
 
 def _why(transaction: Transaction, setup: Setup, now: float) -> str:
     head = transaction.head
-    block = transaction.blocks("number", head.current) if setup.settings.holdback else []
+    told = setup.settings.holdback or setup.policy.has_guard  # the head does not say who chose its arm
+    block = transaction.blocks("number", head.current) if told else []
     said, others = why_block(head, setup, block[0] if block else None, now), why_conversations(transaction, setup)
     pinned = setup.pin is not None and setup.pin[1] > max(head.clock, now)
     if pinned:
@@ -53,14 +55,15 @@ def _why(transaction: Transaction, setup: Setup, now: float) -> str:
 
 
 def why_block(head: Head, setup: Setup, block: Block | None = None, now: float = -math.inf) -> str:
-    """Explain the arm of the current block. The block itself is needed only where a rule may have decided."""
+    """Explain the arm of the current block, which itself is needed only where a rule or a guard may have decided."""
     now = max(head.clock, now)
     if setup.pin is not None and setup.pin[1] > now:
         return f"An operator has pinned {setup.names[setup.pin[0]]}: it is handed out, and not learnt from."
     if head.arm < 0:
         return "The policy has drawn no arm yet: the next decision begins its first block."
     played = setup.name_of(head.last_arm if head.last_arm >= 0 else head.arm)
-    current = Block(head.current, None, head.arm, head.rounds, head.probability, 0.0, None, 0, "")
+    data = "" if block is None else block.data
+    current = Block(head.current, None, head.arm, head.rounds, head.probability, 0.0, None, 0, data)
     if block is not None and block.forced == BY_RULE:
         return _of_block(setup, block, played, head.rounds - head.handed, len(setup.active))
     down = any(arm == head.arm and until > now for arm, until in setup.paused)
@@ -81,7 +84,7 @@ def why_drawn(setup: Setup, block: Block, played: int | str, left: int, n_arms: 
 
 def _of_block(setup: Setup, block: Block, played: int | str | None, left: int, n_arms: int) -> str:
     name = setup.name_of(block.arm)
-    drawn = f"Block {number(block.number)} drew {name} with probability {block.probability:.3g} among {n_arms} arms"
+    drawn = _drawn(block, name, f"with probability {block.probability:.3g} among {n_arms} arms")
     stays = "it is certain to stay for"
     if block.forced == BY_RULE:
         drawn, stays = f"Block {number(block.number)} is left to your rule, which plays {played}", "it has"
@@ -91,6 +94,15 @@ def _of_block(setup: Setup, block: Block, played: int | str | None, left: int, n
     if left == 0:
         return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
     return f"{drawn}; {stays} {counted(left, 'round')} more, then a new block is drawn."
+
+
+def _drawn(block: Block, name: int | str, chance: str) -> str:
+    said, by = f"Block {number(block.number)}", chosen_by(block)
+    if by == "look":
+        return f"{said} is a look of the guard at {name}, drawn {chance}"
+    if by == "guard":
+        return f"{said} is the guard's, which has taken over: it drew {name} {chance}"
+    return f"{said} drew {name} {chance}"
 
 
 def why_conversation(setup: Setup, block: Block, played: int | str) -> str:

@@ -5,7 +5,7 @@ A player validates its input and counts. All numbers behind a decision come from
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -29,6 +29,27 @@ KEPT_PIECES = 256
 
 SLACK = 2.0**-48
 """Relative rounding forgiven in the total of several rounds: ten losses of 0.1 may add up to 1.0000000000000002."""
+
+
+class RoundsSoFar(Sequence[tuple[int | str, float]]):
+    """The rounds told so far, (arm, loss) each: a list that cannot be changed, and is never copied."""
+
+    __slots__ = ("_rounds",)
+
+    def __init__(self, rounds: list[tuple[int | str, float]]) -> None:
+        self._rounds = rounds
+
+    def __len__(self) -> int:
+        return len(self._rounds)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._rounds[place]
+
+    def __iter__(self) -> Iterator[tuple[int | str, float]]:
+        return iter(self._rounds)
+
+    def __repr__(self) -> str:
+        return repr(self._rounds)
 
 
 class Player:
@@ -184,7 +205,7 @@ class Player:
                 return self._arm
         else:
             if rule is None and self.policy.rule_of is not None:
-                given["rule"] = self.policy.rule_of(tuple(self._history))
+                given["rule"] = self.policy.rule_of(RoundsSoFar(self._history))
                 number_of(self.policy, given["rule"], "rule")  # None is no arm either
             announced, self._bounds = announced_value(self.policy, given)
             _, self._left = self._game.begin(announced)

@@ -554,7 +554,7 @@ class Guarded(Guarding):
                 raise InvalidParameter("rule", must, rule.label)
             rule = self._fitted(rule)
         elif rule is not None and not callable(rule):
-            must = "must be a policy, a function of the rounds so far, or be left out and told by ask(rule=...)"
+            must = "must be a policy, a function of the rounds so far (in Python only), or left out for ask(rule=...)"
             raise InvalidParameter("rule", must, rule)
         self._set("rule", rule)
         self._set("units", (0.0, 1.0) if self.units is None else self.units)

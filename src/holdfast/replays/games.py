@@ -40,9 +40,10 @@ from holdfast.numerics.layout import Array
 from holdfast.numerics.random import STATE_SIZE
 from holdfast.numerics.sums import compensated
 from holdfast.players.game import policy_key
+from holdfast.players.player import Player
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.averages import HoldForever
-from holdfast.policies.guarded import Guarded
+from holdfast.policies.guarded import Guarded, Rule
 from holdfast.policies.hand_written import Ewma
 from holdfast.policies.hedge import AdaptiveHedgeSwitch
 from holdfast.policies.policy import Policy, packed_parameters
@@ -54,7 +55,7 @@ from holdfast.results import SCHEMA, Result
 from holdfast.runs import plain
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.costs import Costs
-from holdfast.simulation.described import described_policy
+from holdfast.simulation.described import code_of, described_policy
 from holdfast.simulation.game import TALLY, Parts, Rules, Scratch, compose_play, vector_rows
 from holdfast.simulation.run import fitted, simulate
 from holdfast.simulation.tasks import Task, run_task
@@ -136,6 +137,34 @@ def _numbered(column: pl.Series, trace: Trace, name: str) -> NDArray[np.int64]:
     return np.where(there, places, NOT_IN_RECORD)
 
 
+# The game of a rule that is a function: in Python, a round at a time.
+
+
+def played_function(
+    policy: Policy,
+    losses: NDArray[Any],
+    marks: Any,
+    *,
+    switching_cost: float,
+    pairs: CostTable | None = None,
+    seed: int = 0,
+    replication: int = 0,
+) -> PlayedGame:
+    """Play a rule that is a function, under its guard; it hears losses clipped to its units."""
+    number = {arm: i for i, arm in enumerate(policy.arms or range(policy.n_arms))}
+    player, arms = Player(policy, seed, replication), np.empty(len(losses), dtype=np.int32)
+    for t, heard in enumerate(np.clip(losses.astype(np.float64), *policy.units).tolist()):
+        arms[t] = arm = number[player.ask()]
+        player.tell(heard[arm])
+    moved = np.append(True, arms[1:] != arms[:-1])
+    paid = moved * switching_cost
+    if pairs is not None:
+        paid = np.append(0.0, np.array(pairs)[arms[:-1], arms[1:]])
+    lost = losses[np.arange(len(arms)), arms]
+    losses, switches, paid = (np.cumsum(each, dtype=np.float64)[np.array(marks) - 1] for each in (lost, moved, paid))
+    return PlayedGame(losses, switches, paid, arms)
+
+
 # Expected cost of a mixture of experts on recorded losses, exactly.
 #
 # The weights of `AdaptiveHedgeSwitch` depend on the losses alone, never on the arms that were drawn. So one pass gives
@@ -145,8 +174,8 @@ LOSS, SWITCHES, PAID = 0, 1, 2
 OUT_OF_THE_GAME = 1e30
 
 
-class ExpectedGame(NamedTuple):
-    """Expected losses, switches and switching costs up to each mark; and the arms of one drawn game."""
+class PlayedGame(NamedTuple):
+    """Losses, switches and switching costs up to each mark, or what is expected of them; and the arms of one game."""
 
     losses: Array
     switches: Array
@@ -235,7 +264,7 @@ def expected_game(
     only: Sequence[int] | None = None,
     seed: int = 0,
     name: str | None = None,
-) -> ExpectedGame:
+) -> PlayedGame:
     """Return the exact expected cost of one game; the arms are those of replication 0 under `seed` and `name`.
 
     Parameters
@@ -304,9 +333,7 @@ def expected_game(
     )
     play(rules, 0, scratch, K, np.zeros(1, dtype=np.uint8), record)
     sums = record.marked
-    return ExpectedGame(
-        sums[LOSS] * policy.unit + low * rounds, sums[SWITCHES], sums[PAID] * policy.unit, record.arms[0]
-    )
+    return PlayedGame(sums[LOSS] * policy.unit + low * rounds, sums[SWITCHES], sums[PAID] * policy.unit, record.arms[0])
 
 
 WHOLE = "whole"
@@ -344,7 +371,7 @@ WITH_BOUND = (AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, TsallisSwitch)
 THAT_FOLLOW = (AdaptiveHedgeSwitch, TrackingSwitch, Ewma)
 """Policies that notice when another arm becomes the best, and move to it."""
 
-PolicyLike = str | Mapping[str, Any] | Policy
+PolicyLike = str | Mapping[str, Any] | Policy | Rule
 
 
 def has_bound(policy: Policy) -> bool:
@@ -380,7 +407,7 @@ class Piece:
     name: str
     policies: Mapping[str, Policy]
     code: Mapping[str, str]
-    """Modules of a user-defined policy, each with the checksum of its source."""
+    """Modules of a user-defined policy or function, each with the checksum of its source."""
 
     @property
     def policy(self) -> Policy:
@@ -406,7 +433,8 @@ def pieces_of(
     """Return every policy at every λ, checked; `defaults` where none are given.
 
     A policy by its id or table has λ, the arms, the rounds and the units filled in; with a cost for each pair of arms
-    it gets those, if it takes them, or else λ, the largest. An object is played as it is, at every λ.
+    it gets those, if it takes them, or else λ, the largest. A function is guarded, and given all that. An object is
+    played as it is, at every λ.
     """
     entries = list(defaults) if given is None else _entries(given)
     pieces = []
@@ -423,18 +451,23 @@ def pieces_of(
 
 
 def _entries(given: object) -> list[Any]:
-    if isinstance(given, (str, Policy)) or (isinstance(given, Mapping) and "policy" in given):
+    if isinstance(given, (str, Policy)) or is_function(given) or (isinstance(given, Mapping) and "policy" in given):
         given = [given]
     if isinstance(given, Mapping):
         return [_renamed(str(name), entry) for name, entry in given.items()]
     if not isinstance(given, Sequence) or not given:
-        rule = 'must be ids such as "adaptive", tables such as {"policy": "exp3"}, or policies'
+        rule = 'must be ids such as "adaptive", tables such as {"policy": "exp3"}, policies, or functions'
         raise InvalidParameter("policies", rule, given)
     return [entry_of(entry) if isinstance(entry, str) else entry for entry in given]
 
 
+def is_function(given: object) -> bool:
+    """Tell whether this is a rule of the user's own: a function (history so far) → arm."""
+    return callable(given) and not isinstance(given, (type, Policy))
+
+
 def _renamed(name: str, entry: Any) -> Any:
-    if isinstance(entry, Policy):
+    if isinstance(entry, Policy) or is_function(entry):
         return name, entry
     table = entry_of(entry) if isinstance(entry, str) else entry
     return {**table, "name": name} if isinstance(table, Mapping) else table
@@ -450,10 +483,15 @@ def _piece(place: str, entry: Any, lam: float, stretches: Stretches, pairs: Cost
     name, code = "", dict[str, str]()
     for stretch, part in stretches.items():
         table = part.table
-        if isinstance(given, Policy):
-            name = given.label if label is None else label
+        policy = given
+        if is_function(given):
+            label = label or getattr(given, "__name__", None)
+            policy = Guarded(given, n_arms=table.n_arms, arms=table.arms, units=table.units, switching_cost=lam)
+        if isinstance(policy, Policy):
+            name = policy.label if label is None else label
+            code = {} if policy.rule_of is None else code_of(policy.rule_of)
             try:
-                policies[stretch] = fitted(given, table, table.rounds)
+                policies[stretch] = fitted(policy, table, table.rounds, functions=True)
             except InvalidParameter as error:
                 raise InvalidParameter(f"{error.parameter} of {name}", error.rule, error.value) from None
         else:
@@ -511,6 +549,10 @@ class PieceRunner:
             once = policy.deterministic or name in exact
             if name in exact:
                 frame = exact[name]
+            elif policy.rule_of is not None:
+                games = (self._game_of_function(piece, name, i) for i in range(self.replications))
+                parts = (_rows(piece.name, self._marks(name), part.table, game, i) for i, game in enumerate(games))
+                frame = pl.concat(list(parts))
             else:
                 result = simulate(
                     {piece.name: policy},
@@ -531,6 +573,17 @@ class PieceRunner:
             frames.append(frame.select(*keys, pl.all()).cast(COLUMNS))
         return Result(pl.concat(frames), provenance)
 
+    def _game_of_function(self, piece: Piece, name: str, replication: int) -> PlayedGame:
+        return played_function(
+            piece.policies[name],
+            self.parts[name].losses,
+            self._marks(name),
+            switching_cost=piece.switching_cost,
+            pairs=self.pairs,
+            seed=self.seed,
+            replication=replication,
+        )
+
     def _marks(self, name: str) -> tuple[int, ...]:
         return self.marks if name == WHOLE else (self.parts[name].table.rounds,)
 
@@ -549,7 +602,7 @@ class PieceRunner:
 
     def _expected(
         self, policy: Policy, name: str, marks: Sequence[int], label: str, only: Sequence[int] | None = None
-    ) -> ExpectedGame:
+    ) -> PlayedGame:
         assert is_exact(policy)
         part = self.parts[name]
         return expected_game(
@@ -616,6 +669,8 @@ class PieceRunner:
         if is_exact(piece.policy):
             found = self.drawn.get((piece.name, piece.switching_cost))
             return found if found is not None else self._expected(piece.policy, WHOLE, self.marks[-1:], piece.name).arms
+        if piece.policy.rule_of is not None:
+            return self._game_of_function(piece, WHOLE, replication).arms
         table = self.parts[WHOLE].table
         costs = replace(Costs.of(piece.switching_cost, blocks=table.rounds), unit=table.unit)
         game = Task(
@@ -660,13 +715,13 @@ def likely_periods(losses: NDArray[Any]) -> tuple[int, ...]:
     return tuple(dict.fromkeys([*likely, *(P for P in there if P == ALWAYS_TRIED)]))
 
 
-def _rows(name: str, marks: Sequence[int], table: LossTable, game: ExpectedGame) -> pl.DataFrame:
+def _rows(name: str, marks: Sequence[int], table: LossTable, game: PlayedGame, replication: int = 0) -> pl.DataFrame:
     """Return the rows of one game, in the format of `simulate`."""
     regret = game.losses - np.array([table.expected(0, mark).min() for mark in marks])
     return pl.DataFrame(
         {
             "policy": [name] * len(marks),
-            "replication": [0] * len(marks),
+            "replication": [replication] * len(marks),
             "round": list(marks),
             "pseudo_regret": regret,
             "switches": game.switches,

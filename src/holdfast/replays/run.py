@@ -53,6 +53,7 @@ from holdfast.runs import (
     checksum,
     earlier_record,
     numbers_of,
+    plain,
     read_piece,
     record_of,
     write_record,
@@ -246,10 +247,11 @@ def replay(
     policies
         Ids such as ``"adaptive"``, with parameters as ``"follow-the-leader:cooldown=5"``; tables such as
         ``{"policy": "exp3", "name": "mine"}``; or by name in a mapping. λ, the arms, the rounds and the units are
-        filled in. A policy object is played as it is, at every λ. Left out, these are played: `AdaptiveHedgeSwitch`,
-        which sees the losses of all arms, with and without looking ahead; and of those that see their own arm's loss
-        only the adaptive and the tracking policy, the paper's, and rules that people write by hand: `Ewma`, `FailOver`,
-        `ThresholdCooldown`, and follow-the-leader with a cooldown of 10 rounds.
+        filled in. A policy object is played as it is, at every λ. A Python function of the rounds so far that returns
+        an arm is a rule, and played by `Guarded` (slowly: in Python). Left out, these are played:
+        `AdaptiveHedgeSwitch`, which sees the losses of all arms, with and without looking ahead; and of those that see
+        their own arm's loss only the adaptive and the tracking policy, the paper's, and rules that people write by
+        hand: `Ewma`, `FailOver`, `ThresholdCooldown`, and follow-the-leader with a cooldown of 10 rounds.
     switching_cost
         λ, or several, in the units of the losses; or a table with a row of costs for each arm to leave and a column for
         each arm to go to. `AdaptiveHedgeSwitch` and the best plan use the table; the other policies take its largest
@@ -523,7 +525,7 @@ def _played(
             continue
         try:
             found[place] = reporting.play(piece)
-            if is_exact(piece.policy):  # not played by the backend
+            if is_exact(piece.policy) or piece.policy.rule_of is not None:  # not played by the backend
                 advance(_games(piece, runner))
         except KeyboardInterrupt:
             kept = f"; {len(found)} of {len(places)} pieces are kept, go on with --resume" if folder else ""
@@ -582,7 +584,7 @@ def _assembled(
         units=table.units,
         rounds=table.rounds,
         switching_costs=tuple(costs),
-        policies={piece.name: piece.policy.settings() for piece in pieces},
+        policies={piece.name: plain(piece.policy.settings()) for piece in pieces},
         replications=runner.replications,
         seed=runner.seed,
         confidence=confidence,

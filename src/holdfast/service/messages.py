@@ -312,6 +312,8 @@ class BlockView(Struct):
     """Substitute for each loss that did not come in time."""
     forced: int
     """1 if an operator chose the arm: it is not learnt from."""
+    by: str | None
+    """Chooser of the arm: policy, operator or rule; under a guard also look or guard."""
 
 
 class BlockList(Struct):

@@ -17,6 +17,7 @@ import numpy as np
 
 from holdfast import bounds
 from holdfast.bounds.table import proved_cost
+from holdfast.decisions.codec import chosen_by
 from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import BY_RULE, Block, HandedOut, Head
 from holdfast.decisions.settings import SETTINGS, Setup, players_of
@@ -471,6 +472,7 @@ def block_view(block: Block, setup: Setup) -> BlockView:
         losses=list(block.losses),
         stand_in=block.stand_in,
         forced=block.forced,
+        by=chosen_by(block),
     )
 
 

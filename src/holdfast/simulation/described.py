@@ -98,7 +98,8 @@ def parameters_of(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.init) if is_dataclass(kind) else ()
 
 
-def code_of(kind: type) -> dict[str, str]:
-    """Return the module of a class and the checksum of its source, which identify a run."""
-    file = inspect.getsourcefile(kind)
-    return {kind.__module__: sha256(Path(file))} if file else {}
+def code_of(kind: Any) -> dict[str, str]:
+    """Return the module of a class or function and the checksum of its source, if it has one: they identify a run."""
+    kind = kind if isinstance(kind, type) or inspect.isroutine(kind) else type(kind)
+    file = inspect.getsourcefile(kind) if hasattr(kind, "__code__") or isinstance(kind, type) else None
+    return {kind.__module__: sha256(Path(file))} if file and Path(file).exists() else {}

@@ -279,8 +279,11 @@ def checked_record(record: object, known: Iterable[str] = ON_REQUEST) -> tuple[s
     return tuple(name for name in known if name in record)
 
 
-def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
-    """Return the policy with its arms in the environment's order; raise if it cannot play there."""
+def fitted(policy: Policy, environment: Environment, horizon: int, *, functions: bool = False) -> Policy:
+    """Return the policy with its arms in the environment's order; raise if it cannot play there.
+
+    A rule that is a function can play only where games are played in Python (`functions`).
+    """
     if policy.n_arms != environment.n_arms:
         rule = f"must be {environment.n_arms}, as many as the environment has"
         raise InvalidParameter("n_arms", rule, policy.n_arms)
@@ -293,8 +296,11 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
     if policy.bounds[1] < environment.units[1]:
         rule = f"must be at least {environment.units[1]:g}, which a round of the environment may lose"
         raise InvalidParameter("loss_bound", rule, policy.bounds[1])
-    if policy.announces == "rule":
-        rule = "must be a policy here: a function, or a rule that ask(rule=...) tells, is followed by a player"
+    if policy.announces == "rule" and not (functions and policy.rule_of is not None):
+        rule = (
+            "must be a policy here: a function is followed in Python only, by a player and by holdfast.replay, and one "
+            "that ask(rule=...) tells by a player, in a store and over HTTP"
+        )
         raise InvalidParameter("rule", rule, policy.rule_of)
     if environment.closes_arms and not policy.full_information:
         rule = "must be one that sees the losses of all arms, because some arms are not always available"
