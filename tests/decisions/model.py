@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import holdfast as hf
+from holdfast.decisions.options import checked_duration
 from holdfast.players.game import Game
 
 
@@ -47,6 +48,16 @@ class ModelBlock:
     settled: bool = False
 
 
+@dataclass
+class Tripped:
+    """An arm that a breaker keeps out."""
+
+    pause: float
+    until: float
+    tried: tuple[int, int] | None = None
+    """Block and round of the one request that tries it."""
+
+
 class Model:
     """A game of `policy`, with losses in its units."""
 
@@ -62,7 +73,14 @@ class Model:
         holdback: float = 0.0,
         learn_after: int | None = None,
         key_life: float = 3600.0,
+        breaker: hf.Breaker | None = None,
     ) -> None:
+        self.breaker = breaker
+        self.failed: dict[int, list[bool]] = {}
+        """Of each arm, every loss since it came back: whether it was a failure."""
+        self.back: dict[int, int] = {}
+        """Rounds asked when it came back."""
+        self.tripped: dict[int, Tripped] = {}
         self.holdback = holdback
         self.learn_after = math.inf if learn_after is None else learn_after
         self.auto = auto
@@ -142,6 +160,8 @@ class Model:
     def _take_back(self, clock: float) -> None:
         """Somebody's clock had run ahead."""
         self.clock, self.leap = clock, 0.0
+        for one in self.tripped.values():
+            one.until = min(one.until, clock + one.pause)
         for block in self.blocks:
             block.last = min(block.last, clock)
             if not block.settled and block.due is not None and block.whole > clock:
@@ -185,7 +205,7 @@ class Model:
         arm = rule if held and rule is not None else self.active[drawn]
         return ModelBlock(number, arm, rounds, game.block.copy(), share, price, forced=held)
 
-    def _go_on(self, key: str, n: int, down: set[int], rule: int | None) -> list[tuple[int, int, int]]:
+    def _go_on(self, key: str, n: int, down: set[int], out: set[int], rule: int | None) -> list[tuple[int, int, int]]:
         live = [b for b in self.blocks if b.live and b.key == key]
         for block in [b for b in live if b.arm not in self.active or b.number <= self.since[b.arm]]:
             self._end(block)
@@ -198,7 +218,7 @@ class Model:
             self.blocks += live
         (block,) = live
         block.began, self.clock = self.asked - block.rounds, self.seen
-        block.by += [self._plays(block, down, block.arm)] * n
+        block.by += [self._plays(block, down, out, block.arm, block.rounds + i) for i in range(n)]
         block.rounds, block.handed, block.last, self.asked = (
             block.rounds + n,
             block.rounds + n,
@@ -217,17 +237,71 @@ class Model:
         for block in sorted(due, key=lambda b: b.due or 0.0):
             self._settle(block)
 
-    def _plays(self, block: ModelBlock, down: set[int], rule: int | None) -> int:
+    def _pause(self, arm: int, since: float) -> None:
+        """A breaker keeps an arm out: as long as it says, or twice as long as the last time."""
+        assert self.breaker is not None
+        first, most = (checked_duration("", x) for x in (self.breaker.pause, self.breaker.most))
+        last = self.tripped[arm].pause if arm in self.tripped else 0.0
+        pause = min(max(2 * last, first.total_seconds()), most.total_seconds())
+        self.tripped[arm] = Tripped(pause, since + pause)
+
+    def _give_up_trials(self) -> None:
+        for arm, one in list(self.tripped.items()):
+            if one.tried is not None and self.seen >= one.until:
+                self._pause(arm, one.until)
+
+    def _tries(self, arm: int) -> bool:
+        """Whether the next round of an arm tries it."""
+        one = self.tripped.get(arm)
+        return one is not None and one.tried is None and self.seen >= one.until
+
+    def _hand(self, arm: int, number: int, place: int) -> int:
+        if self._tries(arm):
+            self.tripped[arm].tried, self.tripped[arm].until = (number, place), self.seen + self.tripped[arm].pause
+        return arm
+
+    def _hear(self, block: ModelBlock, place: int, failed: bool) -> None:
+        """A loss of an arm: it trips it, is that of its trial, or says nothing, since it is of before."""
+        if self.breaker is None:
+            return
+        self._give_up_trials()
+        arm = block.by[place]
+        if arm not in self.active or block.number <= self.since[arm]:
+            return
+        if arm in self.tripped:
+            if self.tripped[arm].tried != (block.number, place):
+                return
+            if failed:
+                self._pause(arm, self.seen)
+            else:
+                self.come_back(arm)
+        elif block.began + place >= self.back.get(arm, 0):
+            heard = self.failed.setdefault(arm, [])
+            heard.append(failed)
+            down = {one for one, until in self.paused.items() if until > self.seen} | {*self.tripped, arm}
+            if failed and sum(heard[-self.breaker.within :]) >= self.breaker.failures and {*self.active} - down:
+                self._pause(arm, self.seen)
+
+    def come_back(self, arm: int) -> None:
+        """Begin anew with an arm, if anything was known."""
+        within = 0 if self.breaker is None else self.breaker.within
+        if arm in self.tripped or arm in self.back or any(self.failed.get(arm, [])[-within:]):
+            self.failed[arm], self.back[arm] = [], self.asked
+        self.tripped.pop(arm, None)
+
+    def _plays(self, block: ModelBlock, down: set[int], out: set[int], rule: int | None, place: int) -> int:
+        """`out` is of a breaker: one round may try an arm of these."""
         wanted = rule if block.forced and rule is not None else block.arm
-        if wanted not in down:
-            return wanted
+        if wanted not in down | out or (wanted in out and self._tries(wanted)):
+            return self._hand(wanted, block.number, place)
+        down = down | out
         game = self.game.copy()
         if block.forced:
             game.begin()
         else:
             game.block[:] = self._draw(block)
         p = [-1.0 if arm in down else p for arm, p in zip(self.active, game.probabilities(), strict=True)]
-        return self.active[p.index(max(p))]
+        return self._hand(self.active[p.index(max(p))], block.number, place)
 
     def ask(
         self,
@@ -245,6 +319,9 @@ class Model:
         down |= set() if available is None else set(self.active) - available
         if len(down) == len(self.active):
             return []
+        self._give_up_trials()
+        out = {*self.tripped} - down
+        out = out if len(out | down) < len(self.active) else set()
         self._settle_due(n)
         self._end_idle()
         if self.pin[1] > self.seen and self.pin[0] not in down:
@@ -253,12 +330,13 @@ class Model:
             pinned = ModelBlock(len(self.blocks) + 1, arm, n, np.zeros(0), handed=n, began=first, since=self.seen)
             pinned.forced, pinned.by = True, [arm] * n
             self.blocks.append(pinned)
+            self._hand(arm, pinned.number, 0)
             for _ in range(n):
                 self._play(arm)
             self._set_due(pinned)
             return [(arm, pinned.number, place) for place in range(n)]
         if key is not None:
-            return self._go_on(key, n, down, rule)
+            return self._go_on(key, n, down, out, rule)
         while len(given) < n:
             if self.current is None or self.current.handed == self.current.rounds:
                 if self.policy.waits_for_losses and self.current is not None and not self.current.settled:
@@ -267,7 +345,7 @@ class Model:
                 self.current.began, self.current.since = self.asked, self.seen
                 self.blocks.append(self.current)
             block = self.current
-            arm = self._plays(block, down, rule)
+            arm = self._plays(block, down, out, rule, block.handed)
             block.by.append(arm)
             self._play(arm)
             given.append((arm, block.number, block.handed))
@@ -308,6 +386,9 @@ class Model:
         self.since |= {arm: len(self.blocks) if arm in self.since else 0 for arm in set(active) - set(self.active)}
         self.policy, self.game, self.active = policy, learner, active
         self.paused = {arm: until for arm, until in self.paused.items() if arm in active}
+        for arm in gone:
+            for known in (self.tripped, self.failed, self.back):
+                known.pop(arm, None)
         self.pin = self.pin if self.pin[0] in active else (0, -math.inf)
 
     def change_patience(self, now: float, seconds: float | None, rounds: int | None, auto: bool) -> None:
@@ -327,7 +408,7 @@ class Model:
         if self.rounds_of_patience is not None:
             block.due = self.asked + self.rounds_of_patience
 
-    def tell(self, number: int, place: int, loss: float) -> str:
+    def tell(self, number: int, place: int, loss: float, failed: bool = False) -> str:
         """``new``, ``repeated``, ``other``, ``late`` or ``repeated late``."""
         block = self.blocks[number - 1]
         if place in block.losses:
@@ -342,6 +423,8 @@ class Model:
             seconds = self.seen - (block.last if block.live else block.whole)
         self.late_by += (late - self.late_by) / min(self.heard, 1000)
         self.late_seconds = max(self.late_seconds + (seconds - self.late_seconds) / min(self.heard, 1000), 0.0)
+        level = None if self.breaker is None else self.breaker.level
+        self._hear(block, place, failed or (level is not None and loss >= level))
         if block.settled:
             self.late += 1
             was, before = self._counts(block), len(block.losses)

@@ -286,8 +286,8 @@ def test_probabilities_are_those_of_the_draws_that_lead_to_the_arm(case):
         led[drawn] = decision.arm, decision.probability
     assert len(led) == 3
     played = [arm for arm, _ in led.values()]
-    for arm, probability in led.values():
-        assert probability == pytest.approx(played.count(arm) / 3)
+    for name, probability in led.values():
+        assert probability == pytest.approx(played.count(name) / 3)
     assert ("a" in played) == (case == "may be tried")
     assert "b" in played
 

@@ -59,8 +59,9 @@ class Machine(RuleBasedStateMachine):
         remember=st.just(10**6),
         holdback=st.sampled_from([0.0, 0.3, 1.0]),
         learn_after=st.sampled_from([None, 1, 2]),
+        breaker=st.sampled_from([None, hf.Breaker(failures=2, within=3, pause="5s", most="12s", level=0.7)]),
     )
-    def begin(self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after):
+    def begin(self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after, breaker):
         self.policy = GAMES[policy]
         rounds = None if seconds is not None or self.policy.waits_for_losses else rounds
         self.place = self.make_place()
@@ -70,6 +71,8 @@ class Machine(RuleBasedStateMachine):
         holdback = 0.0 if self.policy.waits_for_losses else holdback
         options = {"patience": patience, "missing": missing, "remember": remember, "holdback": holdback}
         options |= {} if learn_after is None else {"learn_after": learn_after}
+        breaker = None if holdback == 1.0 else breaker
+        options |= {} if breaker is None else {"breaker": breaker}
         self.handles = [self.place.open("game", self.policy, seed=seed, **options), self.place.open("game")]
         self.model = Model(
             self.policy,
@@ -80,6 +83,7 @@ class Machine(RuleBasedStateMachine):
             auto=patience == "auto",
             holdback=holdback,
             learn_after=learn_after,
+            breaker=breaker,
         )
         self.model.clock = self.model.seen = self.place.clock.now  # a game's time begins with it
 
@@ -194,6 +198,7 @@ class Machine(RuleBasedStateMachine):
             model.paused[arm] = until
         elif kind == "resume":
             model.paused.pop(arm, None)
+            model.come_back(arm)
         else:
             model.pin = (arm, until if kind == "pin" else -math.inf)
 

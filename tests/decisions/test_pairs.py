@@ -49,6 +49,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "remember": (0, 25, 10**6),
     "keep": (1, 10**6),
     "operators": (False, True),
+    "breaker": (None, "5s", "40s"),
     "change": (None, "arms", "cost", "patience", "missing", "scale", "holdback"),
     "pace": (0.05, 1.0, 40.0),
 }
@@ -67,6 +68,8 @@ CANNOT = {
 def may_be(row: dict[str, Any]) -> bool:
     policy, plain = row.get("policy"), row.get("units", (0.0, 1.0)) == (0.0, 1.0)
     scaled = row.get("scale") or row.get("change") == "scale"
+    if row.get("breaker") and row.get("holdback") == 1.0:
+        return False
     return (plain or not scaled) and not any(row.get(name, ()) in CANNOT.get((policy, name), ()) for name in row)
 
 
@@ -125,6 +128,9 @@ class Play:
             "key_life": None if row["keys"] is None else timedelta(seconds=row["keys"]),
             "learn_after": row["learn_after"],
         }
+        level, pause = in_range(0.9, self.units), row["breaker"]
+        breaker = hf.Breaker(failures=2, within=4, pause=pause, most="1m", level=level) if pause else None
+        self.options["breaker"] = breaker
         self.model = Model(
             self.policy,
             seed,
@@ -134,6 +140,7 @@ class Play:
             holdback=row["holdback"],
             learn_after=row["learn_after"],
             key_life=row["keys"] or 3600.0,
+            breaker=breaker,
         )
         self.model.clock = self.model.seen = clock.now
         self.names = list(ARMS)
@@ -217,12 +224,13 @@ class Play:
             answers = [said_of(receipt) for receipt in self.router.tell({one[0]: one[3] for one in reports})]
         except hf.SomeRefused as error:
             answers = ["other"] if [type(one) for one in error.refused] == [hf.AlreadyTold] else []
-        for answer, (_, block, place, _, loss) in zip(answers, reports, strict=True):
+        for answer, (_, block, place, said, loss) in zip(answers, reports, strict=True):
+            failed = isinstance(said, dict) and not {"failed", "error"}.isdisjoint(said)
             mine = self.model.blocks[block - 1]
             if answer == "repeated late" and (place not in mine.late or mine.losses[place] != loss):
                 self.is_forgotten(block)
             else:
-                assert answer == self.model.tell(block, place, loss)
+                assert answer == self.model.tell(block, place, loss, failed)
 
     def is_forgotten(self, number: int) -> None:
         """A loss that changes nothing is of a block that was settled too long ago, or whose row is gone."""
@@ -275,6 +283,7 @@ class Play:
             self.model.paused[arm] = end
         elif kind == "resume":
             self.model.paused.pop(arm, None)
+            self.model.come_back(arm)
         else:
             self.model.pin = (arm, end if kind == "pin" else -math.inf)
 

@@ -38,6 +38,8 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
     for part, arm, probability in who_play(view, block, block.arm, rounds, call) if call.down else ():
         played = with_stretch(played, part, arm, probability)
         handed_out(view, arm, block.number, part.start, call.clock)
+    if not call.down:
+        handed_out(view, block.arm, block.number, rounds.start, call.clock)
     # `first` is such that the lateness of the latest round is right
     view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
     view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request, call.content))
