@@ -19,7 +19,7 @@ from places import Clock, Place
 from service import InThread, free_port, opened, problem
 
 import holdfast as hf
-from holdfast.decisions.remote import RemoteExecutor, RemoteRouter, as_errors
+from holdfast.decisions.remote import LibraryServer, RemoteExecutor, RemoteRouter
 from holdfast.errors import StoreError
 from holdfast_client import Game, Server
 
@@ -73,7 +73,7 @@ def test_the_comparison_with_a_rule_is_the_stores(place, folder):
     for wrong in (95, "much"):
         with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"):
             router.history.compare(wrong)
-        with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"), as_errors():
+        with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"):
             router._remote.game.send("GET", f"/compare?confidence={wrong}")
     assert router.holdback == 0.4
     before = router.history.compare()
@@ -165,7 +165,7 @@ def test_a_fallback_answers_for_a_server_that_does_not():
     nobody = socket.create_server(("127.0.0.1", 0))  # takes connections, and never answers
     port = nobody.getsockname()[1]
     view = {"policy": {"policy": "exp3", "arms": ["a", "b"]}, "names": ["a", "b"]}
-    router = RemoteRouter(RemoteExecutor(Game(Server(f"http://127.0.0.1:{port}"), "game"), view))
+    router = RemoteRouter(RemoteExecutor(Game(LibraryServer(f"http://127.0.0.1:{port}"), "game"), view))
     begun = time.monotonic()
     decision = router.ask(deadline=0.3, fallback="b")
     assert (decision.arm, decision.recorded) == ("b", False)

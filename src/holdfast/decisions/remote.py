@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import suppress
 from datetime import datetime, timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from holdfast.decisions.following import DecisionRecord
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.holdout import Saving
 from holdfast.decisions.models import Block, Decision, Head, Receipt
-from holdfast.decisions.options import given
+from holdfast.decisions.options import given, written_duration
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Ask, Change, End, Observe, Request, SetAvailability, Settle, Tell
 from holdfast.decisions.router import Router
@@ -48,15 +48,27 @@ if TYPE_CHECKING:
     from holdfast.policies.guarded import Guard
 
 
-@contextmanager
-def as_errors() -> Iterator[None]:
-    """Raise the server's problems as the library errors that they are."""
-    try:
-        yield
-    except Problem as problem:
-        raise _error(problem) from None
-    except Unreachable as lost:
-        raise StoreError(str(lost)) from None
+T = TypeVar("T")
+
+
+class LibraryServer(Server):
+    """A server whose problems are the library errors that they are."""
+
+    def call(self, *given: Any, **named: Any) -> bytes:
+        """Return the body of an answer."""
+        return self._in_our_words(super().call, *given, **named)
+
+    def json(self, *given: Any, **named: Any) -> Any:
+        """Return an answer."""
+        return self._in_our_words(super().json, *given, **named)
+
+    def _in_our_words(self, send: Callable[..., T], *given: Any, **named: Any) -> T:
+        try:
+            return send(*given, **named)
+        except Problem as problem:
+            raise _error(problem) from None
+        except Unreachable as lost:
+            raise StoreError(str(lost)) from None
 
 
 def _error(problem: Problem) -> HoldfastError:
@@ -96,8 +108,7 @@ class RemoteExecutor:
 
     def look(self) -> dict[str, Any]:
         """Fetch the game's current status."""
-        with as_errors():
-            self.view = self.game.view()
+        self.view = self.game.view()
         return self.view
 
     @property
@@ -114,8 +125,7 @@ class RemoteExecutor:
         send = SENT.get(type(request))
         if send is None:
             raise HoldfastError(f"{type(request).__name__} is not for a server: open the game with the store's URL")
-        with as_errors():
-            return send(self, request, seconds)
+        return send(self, request, seconds)
 
     async def execute_async(self, request: Request, seconds: float | None = None) -> Any:
         """Like `execute`, in a thread."""
@@ -191,8 +201,7 @@ class RemoteRouter(Router):
 
     def decision(self, id: str) -> DecisionRecord:
         self._remote.setup.ids.parse(id)
-        with as_errors():
-            return DecisionRecord(**self._remote.game.decision(id))
+        return DecisionRecord(**self._remote.game.decision(id))
 
     @property
     def guard(self) -> Guard:
@@ -202,8 +211,7 @@ class RemoteRouter(Router):
 
     @property
     def open_decisions(self) -> list[Decision]:
-        with as_errors():
-            return [Decision(**one) for one in self._remote.game.listed("decisions")]
+        return [Decision(**one) for one in self._remote.game.listed("decisions")]
 
     @property
     def paused(self) -> dict[int | str, float]:
@@ -238,8 +246,7 @@ class RemoteHistory(History):
 
     @property
     def totals(self) -> Totals:
-        with as_errors():
-            found = self._game.summary()
+        found = self._game.summary()
         return Totals(**{**found, "arms": tuple(ArmTotals(**arm) for arm in found["arms"])})
 
     @property
@@ -247,18 +254,15 @@ class RemoteHistory(History):
         return self._exported("days")
 
     def compact(self, keep: int) -> int:
-        with as_errors():
-            return self._game.compact(keep)
+        return self._game.compact(keep)
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        with as_errors():
-            return list(self._game.listed("changes"))
+        return list(self._game.listed("changes"))
 
     def compare(self, confidence: float = 0.95) -> Saving:
         share = checked_confidence(confidence)
-        with as_errors():
-            return Saving.from_json(self._game.compare(share))
+        return Saving.from_json(self._game.compare(share))
 
     def blocks(self, after: int = 0) -> Iterator[Block]:
         return (block for block, _ in self._listed(after))
@@ -266,8 +270,7 @@ class RemoteHistory(History):
     def _listed(self, after: int = 0) -> Iterator[tuple[Block, str | None]]:
         """Yield blocks, each with who chose its arm."""
         names = self._look()["names"]
-        with as_errors():
-            yield from (_block(one, names) for one in self._game.listed("blocks", after))
+        yield from (_block(one, names) for one in self._game.listed("blocks", after))
 
     def recent(self, limit: int) -> list[Block]:
         return list(self.blocks(max(self.totals.blocks - limit, 0)))[-limit:]
@@ -285,8 +288,7 @@ class RemoteHistory(History):
         return self._exported("record")
 
     def _exported(self, what: str) -> pl.DataFrame:
-        with as_errors():
-            return pl.read_parquet(io.BytesIO(self._game.export(what)))
+        return pl.read_parquet(io.BytesIO(self._game.export(what)))
 
     def log_parts(self) -> Iterator[pl.DataFrame]:
         """Yield the log, as one part."""
@@ -304,7 +306,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, timedelta):
-        return f"{value.total_seconds():.6f}s"
+        return written_duration(value)
     if hasattr(value, "settings"):
         return value.settings()
     if isinstance(value, Mapping):
@@ -351,16 +353,15 @@ def open_remote(
     and must then have this policy and these settings.
     """
     game = Game(server, name, local)
-    with as_errors():
-        if changes.changes_something:
-            view = _changed(game, policy, settings, changes, seed)
-        elif policy is None:
-            view = game.view()
-            if settings:  # to be compared with those of the game
-                known = _put_policy(view["policy"])
-                view = game.send("PUT", "", {**known, **_plain(settings), "settings": whose})
-        else:
-            view = game.send("PUT", "", {**_new_game(policy, settings, seed), "settings": whose})
+    if changes.changes_something:
+        view = _changed(game, policy, settings, changes, seed)
+    elif policy is None:
+        view = game.view()
+        if settings:  # to be compared with those of the game
+            known = _put_policy(view["policy"])
+            view = game.send("PUT", "", {**known, **_plain(settings), "settings": whose})
+    else:
+        view = game.send("PUT", "", {**_new_game(policy, settings, seed), "settings": whose})
     if local and view["waits_for_losses"]:
         rule = f"must be False: {view['label']} waits for the losses of all decisions, used or not"
         raise InvalidParameter("local", rule, local)
@@ -371,11 +372,8 @@ def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], cha
     """Begin the game if there is none, and apply the changes."""
     wanted = _plain(settings) if policy is None else _new_game(policy, settings, seed)
     if policy is not None:
-        try:
+        with suppress(OtherSettings):
             game.send("PUT", "", {**wanted, "settings": "same"})
-        except Problem as problem:
-            if not isinstance(_error(problem), OtherSettings):
-                raise
     return game.change(**_changes(changes), wanted=wanted)
 
 
@@ -414,6 +412,6 @@ def server_at(url: str, token: str | None, retry: float, timeout: float) -> Serv
     try:
         checked = None if token is None else checked_token(token)
         parameter, rule = "url", "must be the address of a server such as http://host:port"
-        return Server(url, checked, retry, timeout)
+        return LibraryServer(url, checked, retry, timeout)
     except ValueError:
         raise InvalidParameter(parameter, rule, "(not shown)") from None
