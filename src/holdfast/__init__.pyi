@@ -31,7 +31,9 @@ from holdfast.environments import (
     Reversal as Reversal,
     Seasonal as Seasonal,
     Seasons as Seasons,
+    TiringArms as TiringArms,
     UnseenTurn as UnseenTurn,
+    VaryingRanges as VaryingRanges,
 )
 from holdfast.errors import (
     AlreadyTold as AlreadyTold,
@@ -107,7 +109,13 @@ from holdfast.replays.logged import LoggedData as LoggedData
 from holdfast.replays.result import Replay as Replay
 from holdfast.replays.run import replay as replay
 from holdfast.results import Result as Result
-from holdfast.simulation import Interrupted as Interrupted, Power as Power, Threads as Threads, simulate as simulate
+from holdfast.simulation import (
+    Delay as Delay,
+    Interrupted as Interrupted,
+    Power as Power,
+    Threads as Threads,
+    simulate as simulate,
+)
 from holdfast.simulation.contract import Checked as Checked, check as check
 
 __version__: str

@@ -15,6 +15,7 @@ from holdfast.environments import make_environment
 from holdfast.environments.changing import PATH
 from holdfast.kernels import COMPILED, PerArm, Scalar, kernel
 from holdfast.numerics.random import started, stream_key, uniform
+from holdfast.players.game import Game
 from holdfast.simulation.game import lost
 
 K, T = 3, 400
@@ -209,6 +210,32 @@ def test_an_adversary_reacts_between_blocks() -> None:
     assert play.final()["switches_mean"][0] > 1
 
 
+@pytest.mark.slow
+@pytest.mark.plain
+@pytest.mark.parametrize("policy", [hf.TsallisSwitch(K, switching_cost=2.0), hf.Exp3(K)], ids=lambda policy: policy.id)
+def test_arms_tire_as_they_are_played(policy: hf.Policy) -> None:
+    """Whole games without noise, block by block against the naive world."""
+    world = hf.TiringArms(K, time=7, noise=False)
+    how = {"horizon": T, "switching_cost": 2.0, "seed": 3, "replications": 2, "checkpoints": [1, 99, T]}
+    frame = hf.simulate(policy, world, **how).frame
+    for replication in (0, 1):
+        stream, game = started(stream_key(3, PATH), replication), Game(policy, 3, replication)
+        naive, losses, means = naive_worlds.Tiring(K, lambda stream=stream: uniform(stream), 7), [], []  # type: ignore[misc]
+        while len(losses) < T:
+            arm, hold = game.begin(0.0)
+            rounds = min(int(hold), T - len(losses))
+            losses += [naive.means[arm]] * rounds
+            means += [list(naive.means)] * rounds
+            game.observe(game.block, rounds * naive.means[arm], float(rounds))
+            naive.play(arm, rounds)
+        found = frame.filter(frame["replication"] == replication)
+        assert found["total_loss"].to_list() == pytest.approx([sum(losses[:n]) for n in (1, 99, T)], abs=1e-9)
+        best = [min(np.sum(means[:n], axis=0)) for n in (1, 99, T)]
+        regret = [sum(losses[:n]) - least for n, least in zip((1, 99, T), best, strict=True)]
+        assert found["pseudo_regret"].to_list() == pytest.approx(regret, abs=1e-9)
+    assert world.path(3, seed=3).tolist() == [world.path(1, seed=3)[0].tolist()] * 3
+
+
 @kernel
 def too_high(tables: Any, state: Any, t: float, streams: Any) -> None:
     state.mean[1, 0] = t / 2
@@ -278,8 +305,9 @@ chain = hf.MarkovChain([0.1, 0.5], [[0.9, 0.1], [0.2, 0.8]], n_arms=K)
 environments = [
     hf.RandomChanges(K, every=20), hf.OrnsteinUhlenbeck(K, time=9), hf.Outages(K, every=20, length=5),
     hf.Seasons(K, period=20, shuffled=True), hf.CommonJumps(K, every=9), chain,
+    hf.TiringArms(K, time=9),
 ]
 policies = [hf.AdaptiveTsallisSwitch(K, switching_cost=1.0), hf.LazyHedge(K, switching_cost=1.0, horizon=T)]
 games = [(policy, environment, Costs.of(1.0)) for policy in policies for environment in environments]
 """
-    assert games_alike(setting) == 12
+    assert games_alike(setting) == 14

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from statistics_of_samples import SEED, assert_distribution, assert_same_mean
 
-from holdfast import Bernoulli, ConstrainedBernoulli, Environment, InvalidParameter, Reversal, Stream
+from holdfast import Bernoulli, ConstrainedBernoulli, Environment, InvalidParameter, Reversal, Stream, VaryingRanges
 from holdfast.environments.phased import LAST_ROUND
 
 K = 5
@@ -31,6 +31,10 @@ WORLDS = {
         lambda t: naive_games.constrained_means(t, K, 0.2, reading="lengths"),
     ),
     "reversal": (Reversal(K, 1000), lambda t: naive_games.reversal_losses(t, K, 1000)),
+    "ranges": (
+        VaryingRanges([0.5, 0.1, 0.3, 0.9, 1.0], [0.5, 0.2, 1.0]),
+        lambda t: naive_games.ranged_means(t, [0.5, 0.1, 0.3, 0.9, 1.0], [0.5, 0.2, 1.0]),
+    ),
 }
 MEANS = {name: np.array([means(t) for t in range(1, 2001)]) for name, (_, means) in WORLDS.items()}
 """Row t holds the naive means of round t + 1: rounds count from 0 in `src/`, from 1 in the paper."""

@@ -1,8 +1,19 @@
 """Bounds shown with a series: only those proved of the policy it plays, in the game it plays."""
 
+import numpy as np
 import pytest
 
-from holdfast import BaSE, Bernoulli, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch, bounds
+from holdfast import (
+    BaSE,
+    Bernoulli,
+    Exp3,
+    Policy,
+    TsallisInf,
+    TsallisSwitch,
+    VaryingRanges,
+    VaryingTsallisSwitch,
+    bounds,
+)
 from holdfast.lab.paper.plan import guarantees
 from holdfast.lab.plan import Cell
 from holdfast.simulation import Power
@@ -42,6 +53,22 @@ def test_other_units_and_estimators_are_promised_nothing():
     assert promised(TsallisInf(4, estimator="reduced-variance")) == set()
     assert promised(TsallisInf(4, loss_bound=0.5)) == set()
     assert "corollary-3" in promised(TsallisInf(4))
+
+
+def test_theorem_2_for_who_is_told_the_ranges():
+    """With one range for all rounds it is Corollary 3's bound, up to the sum over rounds."""
+    world = VaryingRanges([0.3, 0.5, 0.5, 0.5], [1.0])
+    policies = {"told": TsallisInf(4, loss_bound="announced"), "not told": TsallisInf(4)}
+    found = {(g.series, g.bound): g for g in guarantees(Cell(policies, world, 0.0, 1000, (1000,)))}
+    assert found.keys() == {("told", "theorem-2"), ("told", "theorem-2-unique"), ("not told", "corollary-3")}
+    rates = 2 / np.arange(1, 1001) ** 0.5
+    assert found["told", "theorem-2"].value(horizon=1000) == bounds.theorem_2(
+        n_arms=4, learning_rates=rates, ranges=1.0
+    )
+    printed = bounds.theorem_2_constrained(n_arms=4, learning_rates=rates, ranges=1.0, gaps=0.2)
+    assert found["told", "theorem-2-unique"].value(horizon=1000) == pytest.approx(printed, rel=1e-12)
+    assert found["told", "theorem-2"].value(horizon=1000) < bounds.corollary_3(n_arms=4, horizon=1000)
+    assert promised(policies["told"]) == set()
 
 
 def test_the_rest():

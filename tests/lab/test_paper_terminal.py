@@ -43,8 +43,8 @@ def test_the_end_of_a_run(kinds, width):
     unclear = [v for v in given if v.verdict != "holds"]
     named = [v for v in unclear if re.search(rf"^[✗◐] {v.id}( |$)", text, re.MULTILINE)]
     assert len(named) == min(len(unclear), 30)
-    assert "; 39 claims of the paper: " in lines[0]
-    assert lines[1].startswith("6 claims of ours about it: ")
+    assert "; 40 claims of the paper: " in lines[0]
+    assert lines[1].startswith("7 claims of ours about it: ")
     if width >= 80:
         assert max(map(len, lines)) <= width
     if len(unclear) > 30:

@@ -43,6 +43,11 @@ def reversal_losses(t: int, K: int, T: int) -> list[float]:
     return [0.0] + [1.0] * (K - 1) if t <= t0 else [1.0] + [0.0] * (K - 1)
 
 
+def ranged_means(t: int, means: list[float], ranges: list[float]) -> list[float]:
+    """Losses of 0 or b_t: the ranges b_1, b_2, … come again and again."""
+    return [ranges[(t - 1) % len(ranges)] * mean for mean in means]
+
+
 # -------------------------------------------------------------------------------------------------- the game
 
 

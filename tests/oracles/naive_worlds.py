@@ -80,6 +80,19 @@ def restless(K: int, T: int, u: Callable[[], float], means: Sequence[float], ste
     return path
 
 
+class Tiring:
+    """Arms that tire by blocks: after n rounds the one played goes 1 − e^(−n/time) of its way to 1, others back."""
+
+    def __init__(self, K: int, u: Callable[[], float], time: float) -> None:
+        self.levels, self.time = [0.1 + 0.3 * u() for _ in range(K)], time
+        self.means = list(self.levels)
+
+    def play(self, arm: int, rounds: int) -> None:
+        nearer = 1 - math.exp(-rounds / self.time)
+        for i, level in enumerate(self.levels):
+            self.means[i] += nearer * ((1.0 if i == arm else level) - self.means[i])
+
+
 def plan_costs(path: Sequence[Sequence[float]], price: float) -> list[float]:
     """The cost of the cheapest plan of the first 1, 2, … rounds, each plan being followed arm by arm."""
     ends = [price + mean for mean in path[0]]

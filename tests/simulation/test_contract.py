@@ -459,10 +459,11 @@ def test_every_policy_keeps_the_contract(name):
     assert PASSED.keys() == POLICIES.keys()
 
 
-DRAWN = ("random-changes", "ornstein-uhlenbeck", "outages", "seasons", "common-jumps")
+DRAWN = ("random-changes", "ornstein-uhlenbeck", "outages", "seasons", "common-jumps", "tiring-arms")
 WORLDS = {name: setting.environment for name, setting in paper_settings(2000).items()}
 WORLDS |= {name: case(4, 2000, 1.0) for name, case in HARD_CASES.items()}
 WORLDS["piecewise-constant"] = hf.PiecewiseConstant([0, 700], [[0.1, 0.5], [0.9, 0.5]])
+WORLDS["varying-ranges"] = hf.VaryingRanges([0.3, 0.5], [1.0, 0.1, 0.1])
 WORLDS["loss-table"] = hf.LossTable(np.arange(900).reshape(300, 3) % 7 * 10.0, units=(0, 60))
 WORLDS["found"] = hf.Found("adaptive-1")
 WORLDS |= {name: make_environment({"environment": name, "n_arms": 3}) for name in DRAWN}

@@ -144,6 +144,8 @@ WORLDS: dict[str, Callable[[int], hf.Environment]] = {
     "jumping-levels": lambda T: hf.JumpingLevels(ARMS, T, stretch=50),
     "multi-scale-walk": lambda T: hf.MultiScaleWalk(ARMS, T, 3),
     "random-changes": lambda T: hf.RandomChanges(ARMS, every=60),
+    "varying-ranges": lambda T: hf.VaryingRanges([0.3, 0.5, 0.6], [1.0, 0.25, 0.5]),
+    "tiring-arms": lambda T: hf.TiringArms(ARMS, time=20),
     "forecast-table": lambda T: hf.ForecastTable(hf.LossTable(table(T)), forecasts=forecasts(T)),
     "forecast-table, closed arms": lambda T: hf.ForecastTable(
         hf.LossTable(table(T)), forecasts=forecasts(T), available=available(T)

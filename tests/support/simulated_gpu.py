@@ -22,10 +22,14 @@ print(len(games))
 """
 
 
-def games_alike(setting: str, paired: bool = False) -> int:
+def games_alike(setting: str, paired: bool = False, delay: str = "None") -> int:
     """Play `games` of T rounds that `setting` makes, and return how many came out alike, step by step."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
-    command = [sys.executable, "-c", BEFORE + setting + AFTER.replace("3, 7, 2)", f"3, 7, 2, paired={paired})")]
+    command = [
+        sys.executable,
+        "-c",
+        BEFORE + setting + AFTER.replace("3, 7, 2)", f"3, 7, 2, paired={paired}, delay={delay})"),
+    ]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400)
     assert run.returncode == 0, run.stderr
     return int(run.stdout)

@@ -8,6 +8,7 @@ from holdfast.environments.changing import (
     Outages,
     RandomChanges,
     Seasons,
+    TiringArms,
 )
 from holdfast.environments.environment import Environment
 from holdfast.environments.phased import (
@@ -24,6 +25,7 @@ from holdfast.environments.phased import (
     UnseenTurn,
     found_worlds,
 )
+from holdfast.environments.ranges import VaryingRanges
 from holdfast.environments.registry import ENVIRONMENTS, make_environment
 from holdfast.environments.tables import ForecastTable, LossTable
 from holdfast.environments.walk import MultiScaleWalk
@@ -51,7 +53,9 @@ __all__ = [
     "Reversal",
     "Seasonal",
     "Seasons",
+    "TiringArms",
     "UnseenTurn",
+    "VaryingRanges",
     "found_worlds",
     "make_environment",
 ]

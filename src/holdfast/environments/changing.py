@@ -529,3 +529,69 @@ def _table(name: str, given: object, dimensions: tuple[int, ...]) -> Array:
     if table.ndim not in dimensions or not table.size or not ((table >= 0.0) & (table <= 1.0)).all():
         raise InvalidParameter(name, rule, given)
     return table
+
+
+# Arms that tire: they answer what is played.
+
+
+class Load(NamedTuple):
+    mean: PerArm
+    level: PerArm
+    tired: PerArm  # from 0 to 1
+
+
+@kernel
+def move_by_load(tables: Any, state: Any, t: float, streams: Any) -> None:
+    """Let each mean lie between the arm's level and 1, as tired as it is."""
+    low, high = tables[0][1], tables[0][2]
+    for i in range(state.mean.shape[0]):
+        if t == 0.0:
+            state.level[i, 0] = uniform_between(streams, low, high)
+        state.mean[i, 0] = state.level[i, 0] + (1.0 - state.level[i, 0]) * state.tired[i, 0]
+
+
+@kernel
+def tire(tables: Any, state: Any, arm: int, start: float, stop: float) -> None:
+    """Tire the arm that was played, and let the others rest, for as long as the block was."""
+    stays = math.exp((start - stop) / tables[0][0])
+    for i in range(state.mean.shape[0]):
+        state.tired[i, 0] = stays * state.tired[i, 0] + (1.0 - stays if i == arm else 0.0)
+
+
+@dataclass(frozen=True)
+class TiringArms(WithinRange):
+    """Arms that get worse while they are played and recover while others are: the world answers after each block.
+
+    After a block of n rounds the played arm has gone the share 1 − e^(−n/`time`) of its way to a mean of 1, every other
+    arm as far back to its level. Theorems are about losses fixed in advance; here the "best fixed arm" is the best one
+    on the path that this very game made, and says nothing of what holding it would have cost.
+
+    Parameters
+    ----------
+    n_arms
+        K.
+    time
+        Rounds within which an arm tires, or recovers, by all but 1/e.
+    low, high
+        Levels are uniform between them, drawn in each game.
+    noise, shuffled
+        As in every changing environment.
+
+    Examples
+    --------
+    >>> TiringArms(2, time=5).path(2, seed=1).round(2).tolist()  # if nothing is played
+    [[0.35, 0.24], [0.35, 0.24]]
+    """
+
+    id: ClassVar[str] = "tiring-arms"
+    state: ClassVar[type] = Load
+    move_kernel: ClassVar[Callable[..., Any]] = staticmethod(move_by_load)
+    react_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(tire)
+
+    time: float = field(default=100.0, kw_only=True, metadata=ROUNDS)
+    low: float = field(default=0.1, kw_only=True)
+    high: float = field(default=0.4, kw_only=True)
+
+    @property
+    def tables(self) -> Tables:
+        return (np.array([self.time, self.low, self.high]),)

@@ -83,6 +83,14 @@ class Environment(ABC):
         return UNIT_RANGE
 
     @property
+    def ranges(self) -> Sequence[float]:
+        """b_1, b_2, … as shares of the range, over and over: no loss of round t exceeds b_t.
+
+        A policy that is announced bounds is told that of the first round of each block.
+        """
+        return (1.0,)
+
+    @property
     def closes_arms(self) -> bool:
         """True if some arm is unavailable in some round."""
         return False

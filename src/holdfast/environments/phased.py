@@ -195,7 +195,7 @@ class Bernoulli(Phased):
     mean_losses: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        self._set("mean_losses", _checked_means(self.mean_losses))
+        self._set("mean_losses", checked_means(self.mean_losses))
 
     @classmethod
     def with_gap(
@@ -368,7 +368,7 @@ def _phase_starts(growth: float, reading: str) -> Iterator[int]:
         low, high = low * p // q, -(-high * p // q)
 
 
-def _checked_means(means: object) -> tuple[float, ...]:
+def checked_means(means: object) -> tuple[float, ...]:
     rule = "must be a list of probabilities, one per arm"
     if isinstance(means, (str, bytes)) or not isinstance(means, (Sequence, np.ndarray)) or len(means) == 0:
         raise InvalidParameter("mean_losses", rule, means)

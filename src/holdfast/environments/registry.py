@@ -13,6 +13,7 @@ from holdfast.environments.changing import (
     Outages,
     RandomChanges,
     Seasons,
+    TiringArms,
 )
 from holdfast.environments.environment import Environment
 from holdfast.environments.phased import (
@@ -28,6 +29,7 @@ from holdfast.environments.phased import (
     Seasonal,
     UnseenTurn,
 )
+from holdfast.environments.ranges import VaryingRanges
 from holdfast.environments.tables import LossTable
 from holdfast.environments.walk import MultiScaleWalk
 from holdfast.errors import InvalidParameter
@@ -54,6 +56,8 @@ ENVIRONMENTS: Mapping[str, type[Environment]] = {
         Seasons,
         CommonJumps,
         MarkovChain,
+        TiringArms,
+        VaryingRanges,
     )
 }
 

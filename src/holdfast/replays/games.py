@@ -310,6 +310,7 @@ def expected_game(
         costs=np.zeros(1),
         pairs=np.zeros(1),
         announces_cost=policy.announces == "switching_cost",
+        ranges=np.ones(1),
         shuffled=False,
         horizon=float(rounds[-1]),
         checkpoints=rounds,
@@ -317,6 +318,9 @@ def expected_game(
         environment_key=policy_key(seed, ""),
         path_key=policy_key(seed, ""),
         plan_cost=-1.0,
+        delays=np.zeros((1, 3)),
+        delay_key=policy_key(seed, ""),
+        drops=False,
     )
     record = _Expectations(np.zeros((3, 2)), np.zeros((3, len(rounds))), np.zeros((1, len(losses)), dtype=np.int32))
     play = compose_play(Parts(kernels, _heard, _no_gap, ahead=_known, keep=_expect, with_arms=True))
@@ -330,6 +334,9 @@ def expected_game(
         np.zeros((TALLY.n_numbers, 1)),
         np.zeros((1, 1)),
         np.zeros((1, 1)),
+        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
+        np.zeros((1, 1)),
+        np.zeros(1),
     )
     play(rules, 0, scratch, K, np.zeros(1, dtype=np.uint8), record)
     sums = record.marked

@@ -2,6 +2,7 @@
 
 from holdfast.simulation.backends import Backend, Threads
 from holdfast.simulation.costs import Power
+from holdfast.simulation.delays import Delay
 from holdfast.simulation.run import Interrupted, simulate
 
-__all__ = ["Backend", "Interrupted", "Power", "Threads", "simulate"]
+__all__ = ["Backend", "Delay", "Interrupted", "Power", "Threads", "simulate"]

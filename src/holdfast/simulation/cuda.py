@@ -51,6 +51,9 @@ MOST_REPLICATIONS_AT_ONCE = 2**20
 BYTES_AT_ONCE = 2**31
 """Bytes of results per launch; larger runs use several, so memory does not grow with replications."""
 
+MOST_LATE = 16_384
+"""Most numbers that a game keeps of blocks whose losses are late."""
+
 MOST_ARMS = 16_384
 """Most arms: each takes two numbers in a thread's local memory of 512 KiB."""
 
@@ -64,7 +67,7 @@ def require_device() -> None:
 
 
 @cache
-def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int, world: Moves | None) -> Any:
+def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int, world: Moves | None, n_late: int) -> Any:
     """Return the GPU kernel of one game, number of arms and rows of vectors."""
     n_world, n_rows = world_numbers(world), world_rows(world, n_arms)
     n_numbers, n_block, n_tally = policy.state_layout.n_numbers, policy.block_layout.n_numbers, TALLY.n_numbers
@@ -83,6 +86,9 @@ def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int, w
                 cuda.local.array((n_tally, 1), np.float64),
                 cuda.local.array((n_world, 1), np.float64),
                 cuda.local.array((n_rows, 1), np.float64),
+                cuda.local.array((STATE_SIZE, 1), np.uint64),
+                cuda.local.array((n_block, 1), np.float64),
+                cuda.local.array(n_late, np.float64),
             )
             own = Record(
                 record.excess[row : row + 1],
@@ -108,9 +114,11 @@ def run_on_gpu(task: Task) -> Played:
     require_device()
     if task.policy.n_arms > MOST_ARMS:
         raise InvalidParameter("n_arms", f"must be at most {MOST_ARMS} on a GPU", task.policy.n_arms)
+    if task.late_numbers > MOST_LATE:
+        raise InvalidParameter("delay", "must be shorter on a GPU, where a game keeps all waiting blocks", task.delay)
     n_vectors = max(1, vector_rows(task.policy))  # CUDA has no empty arrays
-    parts = task.parts()
-    launch = compose_launch(compose_play(parts), task.policy.kernels, task.policy.n_arms, n_vectors, parts.world)
+    parts, kernels, K = task.parts(), task.policy.kernels, task.policy.n_arms
+    launch = compose_launch(compose_play(parts), kernels, K, n_vectors, parts.world, task.late_numbers)
     grid = -(-task.count // THREADS_PER_BLOCK)
     record = Record(*map(cuda.to_device, empty_record(task, task.count)))
     blocks = cuda.device_array(task.count, np.int64)

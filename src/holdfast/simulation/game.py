@@ -18,6 +18,7 @@ from holdfast.numerics.random import STATE_SIZE, next_uniform, start_keyed, star
 from holdfast.numerics.regret import NO_ARM, is_switch
 from holdfast.numerics.schedules import LONGEST
 from holdfast.policies.policy import Kernel, Kernels, Policy, check_arguments
+from holdfast.simulation.delays import comes, next_known, wait
 
 SIDE_BY_SIDE = 32
 """Games played side by side: four registers of eight numbers. With fewer, the compiler unrolls the loops before it
@@ -47,6 +48,8 @@ class Rules(NamedTuple):
     pairs: Any
     """Additional cost from each arm to each other, row by row; a single 0 if none."""
     announces_cost: bool
+    ranges: Any
+    """b_t of the rounds, over and over: what else a policy is told at the start of a block."""
     shuffled: bool
     horizon: float
     checkpoints: Any
@@ -55,11 +58,16 @@ class Rules(NamedTuple):
     path_key: Any
     plan_cost: float
     """λ of the best plan, or −1 if it is not wanted."""
+    delays: Any
+    """A row for each arm of the world: least and longest delay, share of losses that are lost."""
+    delay_key: Any
+    drops: bool
+    """True if rounds whose loss is lost do not count; otherwise they lose all there is."""
 
 
 class Scratch(NamedTuple):
     """Memory of the games in progress, one column each: streams, the policy's state, the block, the tally, the world's
-    state.
+    state; and, where losses are late, of one game: the stream of delays, a block that is observed, those that wait.
     """
 
     policy_streams: Any
@@ -71,6 +79,9 @@ class Scratch(NamedTuple):
     tally: Any
     world_numbers: Any
     world_vectors: Any
+    delay_streams: Any
+    known: Any
+    late: Any
 
 
 class Record(NamedTuple):
@@ -111,6 +122,8 @@ class Parts(NamedTuple):
     """Kernel that records the costs of a block; by default those of what is played (`Record`)."""
     with_arms: bool = False
     """True if the arm of each round is recorded; a compile-time constant, since a lookup costs 3 %."""
+    late: bool = False
+    """True if losses may be late or lost; one game at a time."""
 
 
 class Tally(NamedTuple):
@@ -125,6 +138,8 @@ class Tally(NamedTuple):
     switches: Scalar
     paid: Scalar
     seen: Scalar  # position of an arm whose loss is observed, in play or not
+    due: Scalar  # where losses are late: the round in which all of a block's are known
+    came: Scalar  # and how many of them come
 
 
 TALLY = layout_of(Tally)
@@ -232,6 +247,44 @@ def _hear_all(parts: Parts) -> Kernel:
     return hear
 
 
+def _put_off(parts: Parts) -> Kernel:
+    """Compose the kernel that draws the losses of a block that come, and lets it wait for them."""
+    total = parts.total
+
+    @kernel
+    def hear(
+        rules: Any, params: Any, scratch: Any, state: Any, block: Any, tally: Any, start: float, stop: float, K: int
+    ) -> bool:
+        tally.due[0], tally.came[0] = stop, 0.0
+        lost, heard, t = rules.delays[int(tally.place[0]), 2] > 0.0, 0.0, start
+        while t < stop:
+            if comes(rules.delays, scratch.delay_streams, tally, t) and lost:
+                total(rules.tables, tally.place, t, t + 1.0, scratch.environment_streams, tally.block_loss)
+                if not possible(tally.block_loss, t, t + 1.0):
+                    return False
+                heard += tally.block_loss[0]
+            t += 1.0
+        if not lost:
+            total(rules.tables, tally.place, start, stop, scratch.environment_streams, tally.block_loss)
+            if not possible(tally.block_loss, start, stop):
+                return False
+            heard = tally.block_loss[0]
+        wait_for(rules, scratch, tally, heard, stop - start)
+        return True
+
+    return hear
+
+
+@kernel
+def wait_for(rules: Any, scratch: Any, tally: Any, heard: float, rounds: float) -> None:
+    """Let a block of which so much came wait until all of it is known."""
+    came = tally.came[0]
+    if not rules.drops:
+        wait(scratch.late, scratch.block, tally.due[0], heard + (rounds - came), rounds)
+    elif came > 0.0:
+        wait(scratch.late, scratch.block, tally.due[0], heard, came)
+
+
 @composed
 def compose_by_round(total: Kernel) -> Kernel:
     """Return `total` with each round drawn by itself, from a stream of its game, arm and round."""
@@ -300,7 +353,7 @@ def compose_rounds(parts: Parts) -> Kernel:
     if parts.world is None:
         return nothing_moves
     move, react, noise = parts.world.move, parts.world.react or nothing_reacts, parts.world.noise
-    every_arm, own = parts.policy.full_information, layout_of(parts.world.state).n_vectors
+    every_arm, own, late = parts.policy.full_information, layout_of(parts.world.state).n_vectors, parts.late
 
     @kernel
     def rounds(
@@ -313,6 +366,7 @@ def compose_rounds(parts: Parts) -> Kernel:
         losses = scratch.world_vectors[(own + 2) * K :]
         for i in range(K):
             losses[i, 0] = 0.0
+        tally.due[0], tally.came[0] = stop, 0.0
         t = start
         while t < stop:
             move(rules.tables, world, t, scratch.path_streams)
@@ -330,7 +384,9 @@ def compose_rounds(parts: Parts) -> Kernel:
                         at = at - K if at >= K else at
                         losses[i, 0] += lost(scratch.environment_streams, world.mean[at, 0], noise)
                 else:
-                    losses[0, 0] += lost(scratch.environment_streams, world.mean[place, 0], noise)
+                    own_loss = lost(scratch.environment_streams, world.mean[place, 0], noise)
+                    if not late or comes(rules.delays, scratch.delay_streams, tally, t):
+                        losses[0, 0] += own_loss
             t += 1.0
             if mark < rules.checkpoints.shape[0] and rules.checkpoints[mark] == t:
                 record.excess[0, mark] = tally.excess[0]
@@ -381,7 +437,7 @@ def vector_rows(policy: Policy) -> int:
 @composed
 def compose_play(parts: Parts) -> Kernel:
     """Return the game of a few replications, as many as `scratch` has columns."""
-    choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
+    choose, gap, with_arms, late = parts.policy.choose, parts.gap, parts.with_arms, parts.late
     check_arguments(parts.policy)
     if parts.world is None:
         takes(parts.total, "tables", "arms", "start", "stop", "streams", "totals")
@@ -390,7 +446,7 @@ def compose_play(parts: Parts) -> Kernel:
         takes(parts.world.move, "tables", "state", "t", "streams")
     keep = _keep_played(parts) if parts.keep is None else parts.keep
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
-    hear = _hear_all(parts) if parts.policy.full_information else _hear_own(parts)
+    hear = _hear_all(parts) if parts.policy.full_information else _put_off(parts) if late else _hear_own(parts)
     moves, every_arm, rounds_of = parts.world is not None, parts.policy.full_information, compose_rounds(parts)
     view_world, observe = layout_of(Tally if parts.world is None else parts.world.state).view, parts.policy.observe
     view_params = parts.policy.params_layout.view
@@ -413,7 +469,12 @@ def compose_play(parts: Parts) -> Kernel:
             begin_worlds(rules, first, scratch)
             world = view_world(params, scratch.world_numbers, scratch.world_vectors, K)
             losses = scratch.world_vectors[scratch.world_vectors.shape[0] - K :]
+        if late:
+            start_stream(rules.delay_key, first, scratch.delay_streams[:, 0])
+            known = view_block(params, scratch.known, scratch.vectors, K)
+            scratch.late[0] = scratch.late[1] = 0.0
         horizon, tables, costs = rules.horizon, rules.tables, rules.costs
+        n_ranges = rules.ranges.shape[0]
         n_costs, n, mark, t = costs.shape[0], 0, 0, 0.0
         while t < horizon:
             if stop[0] != 0:
@@ -426,7 +487,14 @@ def compose_play(parts: Parts) -> Kernel:
                 return COSTS_EXHAUSTED
             n += 1
             ahead(tables, state, t, tally.shift[0])
-            choose(params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
+            if late:
+                there, total_known, rounds_known = next_known(scratch.late, t, scratch.known)
+                while there:
+                    tally.block_loss[0] = total_known
+                    observe(params, state, known, tally.block_loss, rounds_known)
+                    there, total_known, rounds_known = next_known(scratch.late, t, scratch.known)
+            told = rules.ranges[0] if n_ranges == 1 else rules.ranges[int(t) % n_ranges]
+            choose(params, state, lam if rules.announces_cost else told, scratch.policy_streams, block)
             wrong = 0
             if rules.pairs.shape[0] > 1:
                 pay_pairs(rules.pairs, block.arm, tally, K)
@@ -451,7 +519,9 @@ def compose_play(parts: Parts) -> Kernel:
                 if mark < 0:
                     return NO_LOSS
                 if end < horizon:
-                    if every_arm:
+                    if late:
+                        wait_for(rules, scratch, tally, losses[0, 0], end - t)
+                    elif every_arm:
                         observe(params, state, block, losses, end - t)
                     else:
                         observe(params, state, block, losses[0], end - t)
@@ -478,7 +548,7 @@ def compose_games(parts: Parts, width: int) -> Kernel:
     n_tally, n_world = TALLY.n_numbers, world_numbers(parts.world)
 
     @kernel
-    def games(rules: Any, first: int, vectors: Any, world: Any, K: int, stop: Any, record: Any) -> int:
+    def games(rules: Any, first: int, vectors: Any, world: Any, late: Any, K: int, stop: Any, record: Any) -> int:
         """Fill one row of `record` for each replication from `first` on; return the number of blocks.
 
         Where `width` does not divide the replications, the last games are played with some that are not recorded.
@@ -493,6 +563,9 @@ def compose_games(parts: Parts, width: int) -> Kernel:
             local_lanes(n_tally, width),
             local_lanes(n_world, width),
             as_lanes(world, width),
+            local_words(STATE_SIZE, width),
+            local_lanes(n_block, width),
+            late,
         )
         blocks = 0
         for row in range(0, record.excess.shape[0], width):

@@ -29,6 +29,7 @@ from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.results import Result, rows
 from holdfast.simulation.backends import Backend, find_backend
 from holdfast.simulation.costs import Costs, SwitchingCost
+from holdfast.simulation.delays import Delay
 from holdfast.simulation.tasks import Played, Task
 
 # Rounds at which a simulation records: evenly spaced, evenly spaced in the logarithm, or as given.
@@ -129,6 +130,7 @@ def simulate(
     seed: object = 0,
     checkpoints: Checkpoints | None = None,
     paired: bool = False,
+    delay: Delay | None = None,
     record: Sequence[str] = (),
     backend: str | Backend | Executor = "threads",
     workers: int | None = None,
@@ -166,6 +168,9 @@ def simulate(
         Otherwise policies share a random stream, which is faster in long blocks; either way losses have the same
         distribution. It makes realised losses comparable one by one; means of regret are hardly surer
         (``docs/for_a_paper.md``).
+    delay
+        A `Delay`, if losses come late or never: fixed, random, by arm, lost. Policies then play on in the meantime, and
+        learn from a block when all of it is known; those that wait for losses are refused. Regret is counted as always.
     record
         Measures beside those of every result, which take time. ``"dynamic"`` is dynamic regret, the cost above that of
         the cheapest plan, which knows the means of all rounds and pays λ for each switch, a constant. ``"realised"`` is
@@ -215,10 +220,11 @@ def simulate(
     if "realised" in asked and not paired:
         rule = "must be True to record the realised regret: other games draw the losses of the arms in play alone"
         raise InvalidParameter("paired", rule, paired)
+    _check_delay(delay, environment, named)
     means = Means.of(environment, marks)  # and so are wrong means
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     tasks = [
-        Task(name, policy, environment, rounds, shares, marks, number, first, count, asked, paired)
+        Task(name, policy, environment, rounds, shares, marks, number, first, count, asked, paired, delay)
         for name, policy in named.items()
     ]
     played: list[Played] = []
@@ -242,6 +248,7 @@ def simulate(
         "checkpoints": list(marks),
         **({"record": list(asked)} if asked else {}),
         **({"paired": True} if paired else {}),
+        **({"delay": delay.settings()} if delay is not None else {}),
         "backend": chosen.name,
         **({} if environment.arms is None else {"arms": list(environment.arms)}),
         "environment": environment.settings(),
@@ -324,6 +331,21 @@ def _check_pairs(costs: Costs, environment: Environment, policies: Mapping[str, 
         if policy.announces == "switching_cost":
             rule = f"must be one for each block, not a table: it is announced to {name}"
             raise InvalidParameter("switching_cost", rule, f"{len(costs.pairs)} rows")
+
+
+def _check_delay(delay: object, environment: Environment, policies: Mapping[str, Policy]) -> None:
+    """Raise if a delay does not fit, or a policy cannot play on without a loss."""
+    if delay is None:
+        return
+    if not isinstance(delay, Delay):
+        raise InvalidParameter("delay", "must be a holdfast.Delay", delay)
+    if delay.n_arms not in (None, environment.n_arms):
+        rule = f"must have a number for each of the {environment.n_arms} arms in its lists"
+        raise InvalidParameter("delay", rule, delay.n_arms)
+    for name, policy in policies.items():
+        if policy.waits_for_losses or policy.full_information:
+            rule = f"must be None for {name}, which begins a block only when the losses of the last are known"
+            raise InvalidParameter("delay", rule, delay)
 
 
 def _named(policies: object) -> dict[str, Policy]:

@@ -18,6 +18,7 @@ from holdfast.numerics.random import stream_key
 from holdfast.players.game import broken_rules, policy_key
 from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.simulation.costs import Costs
+from holdfast.simulation.delays import DELAYS, Delay, late_numbers
 from holdfast.simulation.game import (
     AGAINST_THE_RULES,
     COSTS_EXHAUSTED,
@@ -62,25 +63,33 @@ class Task:
     """Measures to be recorded beside those of every result (`holdfast.numerics.regret.ON_REQUEST`)."""
     paired: bool = False
     """True if losses depend on replication, arm and round alone."""
+    delay: Delay | None = None
+    """When losses are known; None for at once."""
 
     def parts(self) -> Parts:
         """Return the kernels the game is composed of."""
         kernels, world = self.policy.kernels, self.environment
         if isinstance(world, ChangingEnvironment):
-            return Parts(kernels, None, None, Moves(world.move_kernel, world.react_kernel, world.state, world.noise))
+            moves = Moves(world.move_kernel, world.react_kernel, world.state, world.noise)
+            return Parts(kernels, None, None, moves, late=self.delay is not None)
         ahead = None
         if kernels.full_information:
             ahead = world.ahead_kernel if "forecast" in kernels.state_layout.names else world.shut_kernel
         total = world.total_kernel
         if self.paired:
             total = world.paired_kernel or compose_by_round(total)
-        return Parts(kernels, total, world.gap_kernel, ahead=ahead)
+        return Parts(kernels, total, world.gap_kernel, ahead=ahead, late=self.delay is not None)
 
     @property
     def width(self) -> int:
         """Number of replications best played side by side."""
         alone = self.policy.n_arms > MOST_ARMS_SIDE_BY_SIDE or isinstance(self.environment, ChangingEnvironment)
-        return SIDE_BY_SIDE if self.policy.kernels.side_by_side and not alone else 1
+        return SIDE_BY_SIDE if self.policy.kernels.side_by_side and not alone and self.delay is None else 1
+
+    @property
+    def late_numbers(self) -> int:
+        """Numbers that a game keeps of blocks whose losses are not all known."""
+        return late_numbers(self.delay and self.delay.longest, self.policy.kernels.block_layout.n_numbers)
 
     def lanes(self) -> list[tuple[int, int]]:
         """Return (replications, lanes) of each part of the task. A few left over are played one by one."""
@@ -103,6 +112,7 @@ class Task:
             costs=costs,
             pairs=self.costs.pair_table(),
             announces_cost=self.policy.announces == "switching_cost",
+            ranges=np.array(self.environment.ranges),
             shuffled=self.environment.shuffled,
             horizon=float(self.horizon),
             checkpoints=np.array(self.checkpoints, dtype=np.float64),
@@ -110,6 +120,9 @@ class Task:
             environment_key=stream_key(self.seed, "environment"),
             path_key=stream_key(self.seed, PATH),
             plan_cost=float(self.costs.constant or 0.0) if "dynamic" in self.record else -1.0,
+            delays=(self.delay or Delay()).table(self.policy.n_arms),
+            delay_key=stream_key(self.seed, DELAYS),
+            drops=self.delay is not None and self.delay.missing == "drop",
         )
 
 
@@ -199,4 +212,4 @@ def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uin
     parts, K = task.parts()._replace(with_arms=record.arms.shape[1] > 0), task.policy.n_arms
     vectors, world = aligned_zeros(vector_rows(task.policy) * width), aligned_zeros(world_rows(parts.world, K) * width)
     games = compose_games(parts, width)
-    return int(games(task.rules(costs), first, vectors, world, K, stop, record))
+    return int(games(task.rules(costs), first, vectors, world, np.zeros(task.late_numbers), K, stop, record))

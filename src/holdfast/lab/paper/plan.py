@@ -18,7 +18,7 @@ import numpy as np
 from holdfast import bounds
 from holdfast.bounds.table import Proved, proved_cost, proved_regret
 from holdfast.checks import check_fields, one_of, real_number, whole
-from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
+from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal, VaryingRanges
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
 from holdfast.lab.judge import COST
@@ -61,6 +61,15 @@ BATCHES = (-2, -1, 0, 1, 2)
 
 CASES = {"easy": (EASY_GAP, EASY_COST), "hard": (HARD_GAP, HARD_COST), "free": (HARD_GAP, 0.0)}
 """Gap and switching cost of the stochastic figures."""
+
+TOLD, NOT_TOLD = "told each range", "told the largest"
+"""Series of Tsallis-INF that hear b_t before each round, or only that no loss exceeds 1."""
+
+RANGES = {
+    "varying-ranges": (1.0, *[0.1] * 9),
+    "varying-ranges.wave": tuple(round(0.525 - 0.475 * math.cos(math.pi * t / 50), 4) for t in range(100)),
+}
+"""b_t by table, over and over: one round in ten is large, or they rise and fall."""
 
 LONGEST_PROBE = 10**8
 """Longest horizon growth is fitted on; otherwise up to a thousand times the figures'."""
@@ -321,6 +330,18 @@ def _varying(kind: str) -> Cells:
     ]
 
 
+def _ranged(table: str) -> Cells:
+    """Return Tsallis-INF on stochastic losses whose range is announced, and as if it were not."""
+
+    def cells(settings: PaperSettings) -> list[Cell]:
+        K = settings.n_arms
+        losses = VaryingRanges((0.5 - EASY_GAP, *[0.5] * (K - 1)), RANGES[table])
+        policies = {TOLD: TsallisInf(K, loss_bound="announced"), NOT_TOLD: TsallisInf(K)}
+        return [_cell(policies, losses, 0.0, settings.horizon)]
+
+    return cells
+
+
 def _arms(policy: str) -> Cells:
     def cells(settings: PaperSettings) -> list[Cell]:
         places, cost = paper_settings(settings.horizon), settings.cost(HARD_COST)
@@ -499,6 +520,17 @@ _FIGURES = (
         series_label="best arms",
     ),
     Figure(
+        name="varying-ranges",
+        title="Losses whose range is announced before each round",
+        place="ours, for Theorem 2",
+        facts={"policy": "tsallis-inf", "gap in round t": "0.2 b_t", "switching cost λ": "0", "losses": "0 or b_t"},
+        rows=(
+            Row("varying-ranges", _ranged("varying-ranges"), "b_t is 1 in every tenth round, else 0.1"),
+            Row("varying-ranges.wave", _ranged("varying-ranges.wave"), "b_t rises and falls, from 0.05 to 1"),
+        ),
+        series_label="policy",
+    ),
+    Figure(
         name="varying-cost",
         title="A switching cost that rises from block to block",
         place="ours, for Theorem 4 and Corollary 5 (Section 5.1)",
@@ -584,7 +616,7 @@ def guarantees(cell: Cell) -> list[AppliedBound]:
     return [
         AppliedBound(series, *proved)
         for series, policy in cell.policies.items()
-        for proved in _bounds(policy, cell.switching_cost, gap)
+        for proved in _bounds(policy, cell.switching_cost, gap, cell.environment)
         if proved is not None
     ]
 
@@ -599,14 +631,14 @@ def _gap(environment: Environment) -> float | None:
     return None
 
 
-def _bounds(policy: Policy, cost: Any, gap: float | None) -> Iterator[Proved | None]:
+def _bounds(policy: Policy, cost: Any, gap: float | None, world: Environment) -> Iterator[Proved | None]:
     """Yield the bounds proved for this policy with this cost; none in units other than the theorems'."""
     if policy.units != (0.0, 1.0):
         return
     if isinstance(policy, TsallisSwitch):
         yield from _of_tsallis_switch(policy, cost, gap)
     elif isinstance(policy, TsallisInf):
-        yield from _of_tsallis_inf(policy, gap)
+        yield from _of_tsallis_inf(policy, gap) if policy.announces is None else _of_told(policy, world)
     elif isinstance(policy, Exp3):
         yield proved_regret(policy)
     elif isinstance(policy, VaryingTsallisSwitch):
@@ -640,6 +672,23 @@ def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Iterator[Proved]:
         yield Proved("corollary-3-unique", "Corollary 3, unique best arm", REGRET, value)
         value = partial(bounds.tsallis_inf_constrained, n_arms=K, gaps=gap)
         yield Proved("tsallis-inf-unique", "Zimmert and Seldin, unique best arm", REGRET, value)
+
+
+def _of_told(policy: TsallisInf, world: Environment) -> Iterator[Proved]:
+    """Yield Theorem 2's bounds for the rates 2/√(Σ b_s²)."""
+    if policy.reduces_variance or not isinstance(world, VaryingRanges):
+        return
+
+    def inputs(horizon: int) -> dict[str, Any]:
+        b = np.resize(world.ranges, horizon)
+        return {"n_arms": policy.n_arms, "learning_rates": 2 / np.sqrt(np.cumsum(b * b)), "ranges": b}
+
+    best, second, *_ = sorted(world.mean_losses)
+    yield Proved("theorem-2", "Theorem 2", REGRET, lambda horizon: bounds.theorem_2(**inputs(horizon)))
+    if second > best:
+        gaps = round(second - best, 15)
+        unique = lambda horizon: bounds.theorem_2_constrained(**inputs(horizon), gaps=gaps)  # noqa: E731
+        yield Proved("theorem-2-unique", "Theorem 2, unique best arm", REGRET, unique)
 
 
 def _of_varying(K: int, cost: float | Power, gap: float | None) -> Iterator[Proved]:

@@ -30,9 +30,12 @@ from holdfast.lab.paper.claims import OURS, Asks, Findings, cheaper, linear, mor
 from holdfast.lab.paper.plan import (
     ALPHAS,
     FIGURES,
+    NOT_TOLD,
     POLICIES,
+    RANGES,
     REGRET,
     SWITCHES,
+    TOLD,
     Figure,
     PaperSettings,
     PaperTables,
@@ -301,6 +304,13 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
         FigureNote(
             "The increase that the paper describes comes on the long horizons of the ledger.",
             lambda tables: more_than_one("long-ties-constrained", tables),
+        ),
+    ),
+    "varying-ranges": (
+        FigureNote("Nothing is paid for switches here: the theorem is about regret, the first panel."),
+        FigureNote(
+            "A learning rate for the largest range alone is made for losses that large in every round: it is too low.",
+            lambda tables: [tables.less(table, table, TOLD, NOT_TOLD, REGRET) for table in RANGES],
         ),
     ),
     "varying-cost": (
