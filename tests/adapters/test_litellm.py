@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import re
+import signal
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 from pages import ROOT, blocks
+from service import InProcess
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would fetch prices from the network
 with warnings.catch_warnings():
@@ -25,7 +27,7 @@ with warnings.catch_warnings():
     from holdfast.adapters import litellm as adapter
 
 import holdfast as hf
-from holdfast.adapters.litellm import MARK, HoldfastRouting, conversation_of, measured
+from holdfast.adapters.litellm import IN_A_ROW, MARK, HoldfastRouting, conversation_of, measured
 from holdfast.logs import Sparse
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -368,6 +370,46 @@ def test_the_server_restarts(tmp_path: Any) -> None:
         assert "chat" not in made._games
         await turn(chat, "after it")
         assert (await told(made, 1)).rounds == 1
+
+    asyncio.run(play())
+
+
+def test_a_server_that_is_killed_hangs_and_comes_back(tmp_path: Any) -> None:
+    url = f"sqlite:///{tmp_path}/s.db"
+
+    async def play() -> None:
+        with InProcess(url) as server:
+            made, chat = routing(url=server.web.url, retry=0.0, deadline=1.0), router({"a": "hi", "b": "hi"})
+            await turn(chat, "first")
+            await asyncio.wrap_future(made._games["chat"])
+            numbers = iter(range(1000))
+
+            async def some(count: int, at_most: float) -> None:
+                """Requests that are all answered, in time."""
+                begun = time.monotonic()
+                for _ in range(count):
+                    assert await turn(chat, f"question {next(numbers)}") in ("a", "b")
+                assert time.monotonic() - begun < at_most
+
+            async def routed(more: int) -> None:
+                with hf.open(url, "chat") as game:
+                    before = game.history.totals.told
+                    for _ in range(600):
+                        await turn(chat, f"question {next(numbers)}")
+                        made._rests.clear()  # that takes seconds
+                        if game.history.totals.told >= before + more:
+                            return
+                raise AssertionError("it does not come back")
+
+            await routed(5)
+            server.process.send_signal(signal.SIGSTOP)  # it takes connections, and never answers
+            await some(30, IN_A_ROW * 1.0 + 20.0)  # of 30, three wait for their second
+            server.process.send_signal(signal.SIGCONT)
+            await routed(5)
+            server.kill()
+            await some(30, 20.0)
+        with InProcess(url, port=server.port):
+            await routed(5)
 
     asyncio.run(play())
 

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from commands import command_here
 from pages import ROOT, blocks
-from service import free_port
+from service import InProcess, free_port
 
 import holdfast as hf
 from holdfast.adapters.proxies import Counts, Envoy, HAProxy, Steering, steering_of, steerings_of
@@ -348,6 +348,36 @@ class Broken:
 
     def close(self) -> None:
         pass
+
+
+def test_a_service_that_is_killed_and_comes_back_is_steered_by_again(
+    tmp_path: Path, backends: dict[str, Backend]
+) -> None:
+    url, agent, ends = f"sqlite:///{tmp_path}/s.db", free_port(), threading.Event()
+    command, front = haproxy_with(backends, tmp_path, agent)
+    with InProcess(url) as service:
+        given = {**settings_for("haproxy", tmp_path, backends, agent), "url": service.web.url}
+        steering = steering_of(given)
+        playing = threading.Thread(target=steering.play, args=(None, ends), daemon=True)
+        playing.start()
+        with Process(command, front), hf.open(url, "app") as game:
+            traffic = Traffic(front)
+            until(lambda: game.history.totals.told >= 2, "nothing is told")
+            service.kill()
+            time.sleep(2.0)
+            held = steering.arm
+            assert {answer[1:] for answer in traffic.seen[-50:]} == {(200, held)}
+            with InProcess(url, port=service.port):
+                before = game.history.totals.told
+                game.pin("b" if held == "a" else "a")
+                until(lambda: steering.arm != held, "the pin is not followed")
+                until(lambda: game.history.totals.told >= before + 2, "nothing is told")
+                ends.set()
+                playing.join(timeout=20)
+            traffic.ends.set()
+            traffic.join(timeout=20)
+            assert {status for _, status, _ in traffic.seen} == {200}
+    steering.close()
 
 
 HEAD = "HTTP/1.0 200 OK\r\n\r\n"
