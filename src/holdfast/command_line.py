@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,6 +81,25 @@ def numbers(option: str, given: Iterable[str] | None) -> list[float]:
         return [float(word) for word in words]
     except ValueError:
         raise InvalidParameter(option, "must be numbers with commas, such as 0.1,1", ",".join(words)) from None
+
+
+def given(
+    ctx: typer.Context, left_out: Iterable[str] = (), *, read: Mapping[str, Callable[[Any], Any]] | None = None
+) -> dict[str, Any]:
+    """Return a command's options by the library's parameter names, without those that are None or empty.
+
+    Parameters
+    ----------
+    ctx
+        The call; each option is declared once, in the signature of its command.
+    left_out
+        Options that the function called does not take.
+    read
+        For an option the function that makes its value of what was written.
+    """
+    called = {option: name for name, option in PARAMETERS.items() if option in ("arms", "columns")}
+    wanted = {name: value for name, value in ctx.params.items() if value not in (None, [], ()) and name not in left_out}
+    return {called.get(name, name): (read or {}).get(name, lambda same: same)(value) for name, value in wanted.items()}
 
 
 class Command(typer.core.TyperCommand):

@@ -260,7 +260,7 @@ def test_plot_of_a_study(write, tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stdout == f"The plot is {tmp_path / 'out' / 'plot.html'}\n"
     page = (tmp_path / "out" / "plot.html").read_text()
-    assert "switching_cost = " in page
+    assert "λ = " in page
     table = sorted((tmp_path / "out").glob("*.parquet"))[0]
     png = tmp_path / "one.png"
     run = command_here(

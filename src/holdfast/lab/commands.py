@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from holdfast.checks import whole_number
-from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, numbers, policy_names
+from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, given, numbers, policy_names
 from holdfast.errors import printable
 from holdfast.extras import need
 from holdfast.files import write_whole
 
 PLOT = "plot.html"
+READ: Mapping[str, Callable[[Any], Any]] = {
+    "further": policy_names,
+    "horizon": partial(whole_number, "horizon", least=1),
+}
+"""Options of `reproduce` that are read before they are handed on."""
 
 
 def add_to(app: typer.Typer, study: typer.Typer, benchmark: typer.Typer) -> None:
@@ -56,6 +63,7 @@ def _figures(begun: str) -> list[str]:
 
 
 def reproduce(
+    ctx: typer.Context,
     figures: Annotated[
         list[str] | None, typer.Argument(help="Names of figures; all by default.", autocompletion=_figures)
     ] = None,
@@ -84,21 +92,7 @@ def reproduce(
     from holdfast.lab.paper import report
     from holdfast.lab.paper.reproduce import reproduce as run
 
-    made = run(
-        figures or None,
-        out=out,
-        replications=replications,
-        horizon=whole_number("horizon", horizon, least=1),
-        n_arms=arms,
-        switching_cost=switching_cost,
-        seed=seed,
-        further=policy_names(further),
-        backend=backend,
-        scheduler=scheduler,
-        workers=workers,
-        echo=print,
-        verbose=verbose,
-    )
+    made = run(**given(ctx, read=READ), echo=print)
     lines = report.ledger(made.verdicts) if verbose else []
     lines += report.summary(len(made.findings.figures), made.verdicts)
     for line in [*lines, *report.changes(made.findings)]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from holdfast.checks import written_range
-from holdfast.command_line import LIST, RANGE, Backend, Command, Scheduler, Workers, names, numbers, policy_names
+from holdfast.command_line import LIST, RANGE, Backend, Command, Scheduler, Workers, given, names, numbers, policy_names
 from holdfast.errors import InvalidParameter, printable
 
 TABLES = (".csv", ".parquet", ".arrow")
 
 
 def replay(
+    ctx: typer.Context,
     record: Annotated[
         Path,
         typer.Argument(help="Losses, a row per round and a column per arm: .csv, .csv.gz, .parquet, .arrow, .npy."),
@@ -100,76 +103,54 @@ def replay(
     ] = None,
 ) -> None:
     """Replay recorded losses, and say what to do."""
-    from holdfast.data.csv import CsvFormat
-    from holdfast.replays.logged import evaluate_log
     from holdfast.replays.run import replay as run
 
     if logged:
-        costs = _numbers(switching_cost, decimal)
-        worth = None if missing is None else numbers("--missing", [missing])[0]
-        of_log = {
-            "arm": arm_column,
-            "loss": loss_column,
-            "probability": probability_column,
-            "block": block_column,
-            "time": index,
-        }
-        of_tables = {
-            "--policies": policies,
-            "--rescale": rescale,
-            "--units": units,
-            "--clip": clip,
-            "--forecasts": forecasts,
-            "--period": period,
-            "--rewards": rewards,
-            "--columns": columns,
-            "--long": long,
-            "--fill": fill,
-        }
-        for option, given in of_tables.items():
-            if given:
-                rule = "is not for --logged: a log has one arm per round, and only fixed arms can be evaluated from it"
-                raise InvalidParameter(option, rule, given)
-        form = CsvFormat(separator, decimal, thousands=thousands, encoding=encoding, empty=names(empty))
-        found = evaluate_log(record, of_log, costs, worth, form)
-        print(found)
-        if out is not None:
-            print(f"\nThe report is {printable(found.write(out) / 'report.html')}")
-        return
-    made = run(
-        record,
-        policy_names(policies) if policies else None,
-        switching_cost=_costs(switching_cost, decimal),
-        sees=sees,  # type: ignore[arg-type]  # checked there
-        forecasts=forecasts,
-        period=None if period is None else [int(each) for each in numbers("--period", period)],
-        replications=replications,
-        units=None if units is None else written_range("--units", units),
-        unit=unit,
-        rescale=rescale,
-        clip=None if clip is None else written_range("--clip", clip),
-        rewards=rewards,
-        index=index,
-        arms=names(columns) or None,
-        long=None if long is None else names([long]),
-        separator=separator,
-        decimal=decimal,
-        thousands=thousands,
-        encoding=encoding,
-        empty=names(empty),
-        fill=fill,  # type: ignore[arg-type]
-        missing=missing,  # type: ignore[arg-type]
-        seed=seed,
-        out=out,
-        resume=resume,
-        backend=backend,
-        scheduler=scheduler,
-        workers=workers,
-        echo=lambda line: print(line, file=sys.stderr),
-    )
+        return _evaluate(ctx)
+    options = {"switching_cost": _costs(switching_cost, decimal), **given(ctx, OF_LOGS, read=READ)}
+    made = run(record, echo=lambda line: print(line, file=sys.stderr), **options)
     print(made)
     if out is not None:
         print(f"\nThe report is {printable(out / 'report.html')}")
+
+
+READ: Mapping[str, Callable[[Any], Any]] = {
+    "policies": policy_names,
+    "period": lambda given: [int(each) for each in numbers("--period", given)],
+    "units": partial(written_range, "--units"),
+    "clip": partial(written_range, "--clip"),
+    "columns": names,
+    "long": lambda given: names([given]),
+    "empty": names,
+}
+"""Options that are read before they are handed on."""
+
+OF_LOGS = ("record", "switching_cost", "logged", "arm_column", "loss_column", "probability_column", "block_column")
+"""What `replay` does not take, or is given otherwise."""
+
+FOR_LOGS = (*OF_LOGS, "index", "missing", "separator", "decimal", "thousands", "encoding", "empty", "out")
+
+
+def _evaluate(ctx: typer.Context) -> None:
+    """Estimate fixed arms from a log of play."""
+    from holdfast.data.csv import CsvFormat
+    from holdfast.replays.logged import evaluate_log
+
+    defaults = {one.name: one.default for one in ctx.command.params}
+    for name, value in ctx.params.items():
+        if name not in FOR_LOGS and value not in (defaults[name], None, [], ()):
+            rule = "is not for --logged: a log has one arm per round, and only fixed arms can be evaluated from it"
+            raise InvalidParameter(f"--{name.replace('_', '-')}", rule, value)
+    options = ctx.params
+    columns = {name: options[f"{name}_column"] for name in ("arm", "loss", "probability", "block")}
+    written = {name: options[name] for name in ("separator", "decimal", "thousands", "encoding")}
+    form = CsvFormat(**written, empty=names(options["empty"]))
+    worth = None if options["missing"] is None else numbers("--missing", [options["missing"]])[0]
+    costs = _numbers(options["switching_cost"], options["decimal"])
+    found = evaluate_log(options["record"], {**columns, "time": options["index"]}, costs, worth, form)
+    print(found)
+    if options["out"] is not None:
+        print(f"\nThe report is {printable(found.write(options['out']) / 'report.html')}")
 
 
 def _costs(given: list[str], decimal: str) -> Any:
