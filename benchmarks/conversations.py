@@ -1,4 +1,4 @@
-"""Prompt caches belong to a conversation: one draw per conversation next to other ways, in five worlds.
+"""Prompt caches belong to a conversation: one draw per conversation next to other ways, in nine worlds.
 
     python benchmarks/conversations.py [--replications 20] [--conversations 6000] [--world steady]
 
@@ -14,14 +14,15 @@ Each way is measured by its bill as a multiple of that of the best single provid
   turn has been answered (`learn_after=1`), with the block of its own draw (`Game.begin`, `Game.observe`), while the
   others are open. A round is a conversation, λ = 0, and the loss is its bill over that of a standard provider, scaled
   by `hf.Scale(bill=(0.6, 1.6))`. Such a bill varies less than losses of 0 and 1, so `least_noise` of the adaptive
-  policy is a hundredth of its default. Range, `least_noise` and the 0.05 of the next way were chosen on the seeds 0 to
-  21, the table is played on others.
-* **moved once**: the same, but a conversation whose provider the policy has left is drawn again: before a turn, when
-  the probability of its provider has fallen below 0.05, it is ended and begun anew, at most once. The new draw is a
-  round of its own, with its own probability. The loss of its first turn is the bill over that of a standard provider
-  which reads all of the context anew too.
+  policy is a hundredth of its default. Range and `least_noise` were chosen on the seeds 0 to 21, the table is played on
+  others.
+* **moves**: the same with the rule of `move_cost` (`holdfast.decisions.moves`), and a conversation that was idle for
+  five minutes draws anew (`key_life`). The cost given with each turn is what reading its context anew adds, over what
+  the turn costs a standard provider. `--router` plays it through a router, and must come to the same bill.
+* **each turn**: every turn is drawn anew and learnt from, as a round of its own.
 * **after two turns**: the same with `learn_after=2`. **when it ends**: the same without `learn_after`.
 * **heard of at once**: the same, if the bill of a conversation were known when it begins: what the delay costs.
+* **tracking**: the three ways with `TrackingSwitch` in place of the adaptive policy.
 * **stays, knows prices**: each conversation begins with the provider that is the cheapest for those that begin within
   the same hundredth of the time, and stays. Nobody who stays can do much better.
 * **never switch**: one provider for all, drawn at random: the mean over providers.
@@ -29,19 +30,25 @@ Each way is measured by its bill as a multiple of that of the best single provid
 * **one game**: all turns are rounds of one game, λ = 0.3, 10 or 100. λ = 0.3 is what a switch costs one conversation,
   though one game moves all that are open.
 
-The last columns compare "after one turn" and "moved once" with the better of "never switch" and "cheapest so far" (a
-ratio), and with one game of λ = 0.3 (a difference), seed by seed. Intervals are Student's, of 95 %.
+The last columns compare "moves" with "after one turn" and with "each turn", and "after one turn" with the better of
+"never switch" and "cheapest so far" (ratios), and with one game of λ = 0.3 (a difference), seed by seed. Intervals are
+Student's, of 95 %. `--moves` plays the ways that stay, move and draw each turn alone.
+
+Four worlds are of sessions that go on for long, of a provider that gets worse, and of pauses. The constants of the rule
+were chosen on the seeds 0 to 2.
 """
 
 import argparse
 import math
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import mean
+from datetime import timedelta
 
 import numpy as np
 
 import holdfast as hf
+from holdfast.decisions.moves import Recent, cheapest, worth_moving
 from holdfast.numerics.statistics import interval
 from holdfast.players.game import Game
 
@@ -53,7 +60,6 @@ SECOND, FAILURE = 0.001, 0.02
 FIRST, READ, ANSWER = 2000, 400, 300
 SCALE = hf.Scale(bill=(0.6, 1.6))
 LAMBDAS = (0.3, 10.0, 100.0)
-LEFT = 0.05  # a provider with a lower probability is left
 
 
 @dataclass
@@ -66,6 +72,7 @@ class World:
     is_last: np.ndarray
     price: np.ndarray  # of a token, by turn and provider
     beside: np.ndarray  # latency and failures in dollars, by turn and provider
+    failed: np.ndarray  # by turn and provider
 
     @property
     def turns(self) -> int:
@@ -108,33 +115,67 @@ def new_prices(share: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray,
     return price, seconds, failures
 
 
-WORLDS: dict[str, Shape] = {
-    "steady": steady,
-    "nearly alike": alike,
-    "latency drifts": drifting,
-    "outages of the cheapest": outage,
-    "sudden new prices": new_prices,
+def worse(share: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    price, seconds, failures = (found.copy() for found in steady(share, rng))
+    seconds[share > 0.5, 1], failures[share > 0.5, 1] = 8.0, 0.3
+    return price, seconds, failures
+
+
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+
+@dataclass
+class Kind:
+    """A kind of world: its shape, how many turns conversations have, and the seconds between two."""
+
+    shape: Shape
+    turns: Draw = lambda rng, n: rng.geometric(1 / 8, n)
+    gaps: Draw = lambda rng, n: rng.exponential(60.0, n)
+    share: float = 1.0
+    """Of the number of conversations: where each has more turns there are fewer."""
+
+
+def long_sessions(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Two turns at least, 24 on average, 400 at most: most are short, some last for hours."""
+    return np.minimum(np.ceil(8 * (rng.pareto(1.5, n) + 0.25)), 400).astype(int)
+
+
+def with_pauses(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Half a minute, and one time in five half an hour."""
+    return np.where(rng.random(n) < 0.2, rng.exponential(1800.0, n), rng.exponential(30.0, n))
+
+
+WORLDS: dict[str, Kind] = {
+    "steady": Kind(steady),
+    "nearly alike": Kind(alike),
+    "latency drifts": Kind(drifting),
+    "outages of the cheapest": Kind(outage),
+    "sudden new prices": Kind(new_prices),
+    "long sessions": Kind(drifting, long_sessions, lambda rng, n: rng.exponential(15.0, n), share=1 / 3),
+    "long sessions, new prices": Kind(new_prices, long_sessions, lambda rng, n: rng.exponential(15.0, n), share=1 / 3),
+    "one gets worse": Kind(worse),
+    "cold after pauses": Kind(new_prices, gaps=with_pauses, share=1 / 2),
 }
 
 
-def world_of(shape: Shape, conversations: int, seed: int) -> World:
-    rng = np.random.default_rng(seed)
-    turns = rng.geometric(1 / 8, conversations)
+def world_of(kind: Kind, conversations: int, seed: int) -> World:
+    rng, conversations = np.random.default_rng(seed), round(conversations * kind.share)
+    turns = kind.turns(rng, conversations)
     begins = np.sort(rng.uniform(0, conversations, conversations))  # one a second
     conversation = np.repeat(np.arange(conversations), turns)
     turn = np.concatenate([np.arange(n) for n in turns])
-    gaps = rng.exponential(60.0, len(turn))
+    gaps = kind.gaps(rng, len(turn))
     gaps[turn == 0] = 0.0
     within = np.cumsum(gaps)
     first = np.flatnonzero(turn == 0)
     time = begins[conversation] + within - np.repeat(within[first], turns)
     order = np.argsort(time, kind="stable")
     time, conversation, turn = time[order], conversation[order], turn[order]
-    price, seconds, failures = shape(np.minimum(time / conversations, 1.0), rng)
+    price, seconds, failures = kind.shape(np.minimum(time / conversations, 1.0), rng)
     noise = rng.lognormal(-0.125, 0.5, len(time))
     failed = rng.random((len(time), K)) < failures
     beside = SECOND * seconds * noise[:, np.newaxis] + FAILURE * failed
-    return World(time, conversation, turn, turn == turns[conversation] - 1, STANDARD * price, beside)
+    return World(time, conversation, turn, turn == turns[conversation] - 1, STANDARD * price, beside, failed)
 
 
 class Bills:
@@ -145,14 +186,11 @@ class Bills:
         self.caches: dict[tuple[int, int], tuple[float, float]] = {}
         self.total = 0.0
 
-    def pay(self, t: int, arm: int, *, moved: bool = False) -> tuple[float, float]:
-        """The bill of a turn, and what a standard provider would take that has answered all turns before.
-
-        If the conversation has just `moved`, the standard provider has answered none of them.
-        """
+    def pay(self, t: int, arm: int) -> tuple[float, float]:
+        """The bill of a turn, and what a standard provider would take that has answered all turns before."""
         world = self.world
         turn, key, now = int(world.turn[t]), (int(world.conversation[t]), arm), float(world.time[t])
-        context = 0 if turn == 0 else FIRST + turn * (READ + ANSWER)
+        context = context_of(turn)
         new = (FIRST if turn == 0 else 0) + READ
         known, until = self.caches.get(key, (0.0, -math.inf))
         warm = known if now <= until else 0.0
@@ -163,8 +201,19 @@ class Bills:
         else:
             self.caches[key] = context + new + ANSWER, now + CACHE_LIFE
         self.total += bill
-        stayed = context if warm and not moved else 0.0  # a pause that empties the cache is nobody's fault
+        stayed = context if warm else 0.0  # a pause that empties the cache is nobody's fault
         return bill, STANDARD * (COLD * (context + new - stayed) + WARM * stayed + WRITTEN * ANSWER) + 2 * SECOND
+
+
+def context_of(turn: int) -> int:
+    return 0 if turn == 0 else FIRST + turn * (READ + ANSWER)
+
+
+def cost_of_move(world: World, t: int) -> float:
+    """What a context that is read anew adds to a turn, over the turn of a standard provider; the scale's range is 1."""
+    context = context_of(int(world.turn[t]))
+    turn = STANDARD * (COLD * READ + WARM * context + WRITTEN * ANSWER) + 2 * SECOND
+    return STANDARD * context * (COLD - WARM) / turn
 
 
 def held(world: World, arm: int) -> np.ndarray:
@@ -191,46 +240,75 @@ class Open:
     """A conversation that goes on."""
 
     block: np.ndarray  # its arm is the first number
+    arm: int
+    last: float = 0.0
     turns: int = 0  # since it was drawn
     bill: float = 0.0
     standard: float = 0.0
-    has_moved: bool = False
-
-    @property
-    def arm(self) -> int:
-        return int(self.block[0])
 
 
-def next_probabilities(game: Game) -> np.ndarray:
-    """Return the probabilities of the next conversation's arms."""
-    ahead = game.copy()
-    ahead.begin()
-    return ahead.probabilities()
-
-
-def each_conversation(world: World, policy: hf.Policy, seed: int, after: float = math.inf, left: float = 0.0) -> float:
-    """All conversations, learnt from `after` so many turns, moved once when the probability falls below `left`."""
-    game, bills = Game(policy, seed), Bills(world)
-    open_ones: dict[int, Open] = {}
-
-    def begin(key: int, *, again: bool = False) -> Open:
-        game.begin()
-        return open_ones.setdefault(key, Open(game.block.copy(), has_moved=again))
-
+def each_conversation(
+    world: World, policy: hf.Policy, seed: int, after: float = math.inf, *, moves: bool = False
+) -> float:
+    """All conversations, learnt from `after` so many turns; with `moves`, by the rule of conversations."""
+    game, bills, open_ones = Game(policy, seed), Bills(world), OrderedDict[int, Open]()
+    recent, ended, turns = [Recent() for _ in range(K)], 0, 0
     for t in range(world.turns):
-        key, moved = int(world.conversation[t]), False
-        one = open_ones[key] if world.turn[t] else begin(key)
-        if left and not one.has_moved and one.turns >= after and next_probabilities(game)[one.arm] < left:
-            before = open_ones.pop(key).arm
-            one = begin(key, again=True)
-            moved = one.arm != before
-        bill, standard = bills.pay(t, one.arm, moved=moved)
-        one.bill, one.standard, one.turns = one.bill + bill, one.standard + standard, one.turns + 1
+        key, now, fresh = int(world.conversation[t]), float(world.time[t]), False
+        while moves and open_ones and now > next(iter(open_ones.values())).last + CACHE_LIFE:
+            _, cold = open_ones.popitem(last=False)
+            ended, turns = ended + 1, turns + cold.turns
+        if key not in open_ones:
+            arm, _ = game.begin()
+            open_ones[key] = Open(game.block.copy(), arm)
+        elif moves:
+            one, others = open_ones[key], {*range(K)} - {open_ones[key].arm}
+            best = cheapest(recent, others)
+            had = max(one.turns, turns / ended if ended else 0.0)
+            gain = worth_moving(recent, one.arm, best, had, cost_of_move(world, t))
+            if best is not None and (gain or recent[one.arm].fails):
+                one.arm, fresh = best, True
+        one = open_ones[key]
+        open_ones.move_to_end(key)
+        bill, standard = bills.pay(t, one.arm)
+        failed = bool(world.failed[t, one.arm])
+        if failed or not fresh:
+            recent[one.arm].hear(loss_of(bill, standard, failed), failed)
+        one.bill, one.standard, one.turns, one.last = one.bill + bill, one.standard + standard, one.turns + 1, now
         ends = bool(world.is_last[t])
         if one.turns == after or (ends and one.turns < after):
-            game.observe(one.block, SCALE.loss(bill=one.bill / one.standard), 1.0)
+            game.observe(one.block, loss_of(one.bill, one.standard, failed and one.turns == 1), 1.0)
         if ends:
             del open_ones[key]
+            ended, turns = ended + 1, turns + one.turns
+    return bills.total
+
+
+def loss_of(bill: float, standard: float, failed: bool) -> float:
+    return 1.0 if failed else SCALE.loss(bill=bill / standard)
+
+
+def by_router(world: World, policy: hf.Policy, seed: int) -> float:
+    """What `each_conversation` pays that learns after one turn and moves, played by a router."""
+    now, bills = 0.0, Bills(world)
+    options = {"learn_after": 1, "key_life": timedelta(seconds=CACHE_LIFE), "clock": lambda: now}
+    with hf.open("memory:", "game", policy, seed=seed, **options) as router:
+        for t in range(world.turns):
+            now, key = float(world.time[t]), str(world.conversation[t])
+            turn = router.ask(key=key, move_cost=cost_of_move(world, t))
+            bill, standard = bills.pay(t, turn.arm)
+            failed = bool(world.failed[t, turn.arm])
+            router.tell(turn.id, **({"failed": True} if failed else {"loss": loss_of(bill, standard, False)}))
+            if world.is_last[t]:
+                router.end(key)
+    return bills.total
+
+
+def each_turn(world: World, policy: hf.Policy, seed: int) -> float:
+    game, bills = Game(policy, seed), Bills(world)
+    for t in range(world.turns):
+        arm, _ = game.begin()
+        game.observe(game.block.copy(), loss_of(*bills.pay(t, arm), bool(world.failed[t, arm])), 1.0)
     return bills.total
 
 
@@ -253,17 +331,27 @@ def one_game(world: World, cost: float, seed: int) -> float:
 
 
 POLICY = hf.AdaptiveTsallisSwitch(K, switching_cost=0.0, constants=hf.Constants(least_noise=0.0005))
-WAYS = (
-    "after one turn",
-    "moved once",
-    "after two turns",
-    "when it ends",
-    "heard of at once",
-    "stays, knows prices",
-    "never switch",
-    "cheapest so far",
-    *(f"one game, λ = {cost:g}" for cost in LAMBDAS),
-)
+TRACKING = hf.TrackingSwitch(K, switching_cost=0.0)
+
+
+def three_ways(world: World, seed: int) -> dict[str, float]:
+    """Bills of conversations that stay, that move, and that are drawn anew each turn."""
+    found = {}
+    for policy, name in ((POLICY, ""), (TRACKING, ", tracking")):
+        found["after one turn" + name] = each_conversation(world, policy, seed, 1)
+        found["moves" + name] = each_conversation(world, policy, seed, 1, moves=True)
+        found["each turn" + name] = each_turn(world, policy, seed)
+    return found
+
+
+def other_ways(world: World, stays: np.ndarray, seed: int) -> dict[str, float]:
+    found = {"after two turns": each_conversation(world, POLICY, seed, 2)}
+    found["when it ends"] = each_conversation(world, POLICY, seed)
+    found["heard of at once"] = heard_at_once(POLICY, stays, seed)
+    found["stays, knows prices"] = knows_prices(stays[:, :, 0])
+    found["never switch"] = float(stays[:, :, 0].sum(axis=1).mean())
+    found["cheapest so far"] = cheapest_so_far(world)
+    return found | {f"one game, λ = {cost:g}": one_game(world, cost, seed) for cost in LAMBDAS}
 
 
 def knows_prices(bills: np.ndarray) -> float:
@@ -271,16 +359,24 @@ def knows_prices(bills: np.ndarray) -> float:
     return sum(float(part.sum(axis=1).min()) for part in np.array_split(bills, 100, axis=1))
 
 
-def row(shape: Shape, conversations: int, seed: int) -> list[float]:
-    """Bills over that of the best single provider, in the order of `WAYS`."""
-    world = world_of(shape, conversations, seed)
+def row(name: str, conversations: int, seed: int, only_moves: bool) -> dict[str, float]:
+    """Bills over that of the best single provider, and comparisons."""
+    world = world_of(WORLDS[name], conversations, seed)
     stays = np.array([held(world, arm) for arm in range(K)])
-    bills = stays[:, :, 0]
-    fixed = [float(bill) for bill in bills.sum(axis=1)]
-    learnt = [each_conversation(world, POLICY, seed, *rule) for rule in ((1,), (1, LEFT), (2,), (math.inf,))]
-    games = [one_game(world, cost, seed) for cost in LAMBDAS]
-    others = heard_at_once(POLICY, stays, seed), knows_prices(bills), mean(fixed), cheapest_so_far(world)
-    return [bill / min(fixed) for bill in (*learnt, *others, *games)]
+    best = float(stays[:, :, 0].sum(axis=1).min())
+    found = three_ways(world, seed) | ({} if only_moves else other_ways(world, stays, seed))
+    way = {name: bill / best for name, bill in found.items()}
+    compared = {}
+    for policy in ("", ", tracking"):
+        for other in ("after one turn", "each turn"):
+            compared[f"moves / {other}{policy}"] = way["moves" + policy] / way[other + policy]
+    if not only_moves:
+        compared["after one turn / better of the two"] = way["after one turn"] / min(
+            way["never switch"], way["cheapest so far"]
+        )
+        for ours in ("after one turn", "moves"):
+            compared[f"{ours} − one game"] = way[ours] - way["one game, λ = 0.3"]
+    return way | compared
 
 
 def cell(column: np.ndarray) -> str:
@@ -293,20 +389,23 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=20)
     parser.add_argument("--conversations", type=int, default=6000)
     parser.add_argument("--world", choices=list(WORLDS), help="one of them only")
+    parser.add_argument("--moves", action="store_true", help="staying, moving and drawing each turn alone")
+    parser.add_argument("--router", action="store_true", help="compare the rule with what a router plays, in one game")
     options = parser.parse_args()
-    ours = "after one turn", "moved once"
-    compared = [f"{way} {to}" for way in ours for to in ("/ better of the two", "− one game")]
-    titles = [*WAYS, *compared]
-    print("| bill / best single provider | " + " | ".join(titles) + " |")
-    print("|---" * (len(titles) + 1) + "|")
-    for name, shape in WORLDS.items():
-        if options.world not in (None, name):
-            continue
-        table = np.array([row(shape, options.conversations, seed) for seed in range(100, 100 + options.replications)])
-        way = dict(zip(WAYS, table.T, strict=True))
-        better, game = np.minimum(way["never switch"], way["cheapest so far"]), way["one game, λ = 0.3"]
-        comparisons = [column for name_of in ours for column in (way[name_of] / better, way[name_of] - game)]
-        cells = map(cell, (*table.T, *comparisons))
+    names = list(WORLDS) if options.world is None else [options.world]
+    if options.router:
+        for name in names:
+            world = world_of(WORLDS[name], options.conversations, 100)
+            bills = by_router(world, POLICY, 100), each_conversation(world, POLICY, 100, 1, moves=True)
+            print(name, *bills, "the same" if bills[0] == bills[1] else "not the same", flush=True)
+        return
+    for number, name in enumerate(names):
+        seeds = range(100, 100 + options.replications)
+        rows = [row(name, options.conversations, seed, options.moves) for seed in seeds]
+        if number == 0:
+            print("| bill / best single provider | " + " | ".join(rows[0]) + " |")
+            print("|---" * (len(rows[0]) + 1) + "|")
+        cells = (cell(np.array([one[title] for one in rows])) for title in rows[0])
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 

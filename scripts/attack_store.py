@@ -63,6 +63,7 @@ def random_trial(chance: random.Random, store: str) -> Trial:
         holdback=0.0 if policy.waits_for_losses else chance.choice([0.0, 0.1, 0.5, 1.0]),
         keys=0 if policy.waits_for_losses else chance.choice([0, 5, 40]),
         learn_after=chance.choice([None, 1, 2, 5]),
+        move_cost=None if policy.waits_for_losses else chance.choice([None, 0.1, 1.0]),
         processes=chance.randint(1, 4),
         threads=chance.randint(1, 4),
         mischief=chance.choice(

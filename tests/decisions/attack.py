@@ -43,6 +43,8 @@ class Trial:
     keys: int = 0
     """Conversations that rounds may belong to; some go on for the whole game."""
     learn_after: int | None = None
+    move_cost: float | None = None
+    """Of conversations; some rounds fail then."""
     scale: hf.Scale | None = None
     """``SCALE``, by which outcomes are weighed."""
     processes: int = 2
@@ -65,9 +67,11 @@ def loss_of(id: str, bounds: tuple[float, float]) -> float:
     return low + (high - low) * (int(hashlib.sha256(id.encode()).hexdigest()[:8], 16) % 1000) / 1000
 
 
-def outcome_of(id: str, trial: Trial) -> tuple[dict[str, float], float]:
+def outcome_of(id: str, trial: Trial) -> tuple[dict[str, Any], float]:
     """What is reported of a decision, and the loss that it comes to: with a scale, latencies also beyond its ends."""
     loss = loss_of(id, trial.policy.bounds)
+    if trial.move_cost is not None and int(hashlib.sha256(id.encode()).hexdigest()[8:16], 16) % 3 == 0:
+        return {"failed": True}, trial.policy.bounds[1]
     if trial.scale is None:
         return {"loss": loss}, loss
     latency = 1.0 + round(1024 * loss) / 1024 * 10.0
@@ -206,6 +210,7 @@ class Attack:
         trial = self.trial
         settings = {"patience": trial.patience, "missing": trial.missing, "remember": trial.remember}
         settings |= {"holdback": trial.holdback, "learn_after": trial.learn_after, "scale": trial.scale}
+        settings |= {"move_cost": trial.move_cost}
         hf.open(self.url, "game", trial.policy, seed=self.seed, **settings).close()
 
     def start(self) -> None:

@@ -291,6 +291,8 @@ class Seen:
     """The policy's draw: its arm, rounds and probability."""
     live: bool = False
     played: str = ""
+    moves: list[list[Any]] | None = None
+    """First round, arm and reason of each; None for a conversation that cannot move."""
     handed: int = 0
     losses: dict[int, float] = field(default_factory=dict)
     late: dict[int, float] = field(default_factory=dict)
@@ -302,6 +304,15 @@ class Seen:
     order: int | None = None
     learnt: int = 0
     stored: set[str] = field(default_factory=lambda: {"asks", "losses", "block"})
+
+    @property
+    def cut(self) -> bool:
+        """True if it has changed hands so often that it ended."""
+        return len(json.loads(self.played or "[]")) >= 64
+
+    def home(self, moves: int) -> int:
+        """Return the arm of a conversation after so many moves."""
+        return self.moves[moves - 1][1] if self.moves and moves else self.arm
 
     def by(self) -> list[tuple[int, float]]:
         """Return the arm of each round handed out, and its probability."""
@@ -354,6 +365,12 @@ class Checker:
         self.open: dict[int, Seen] = {}
         self.by_order: list[Seen] = []
         """Settled blocks in their order."""
+        self.turns: dict[int, list[tuple[float, bool]]] = defaultdict(list)
+        """Losses in conversations that may move by arm, and whether they failed."""
+        self.lengths: list[int] = []
+        """Turns of those that have ended."""
+        self.moved: Counter[str] = Counter()
+        """Moves by their reason."""
         self.missing = self.kept = 0
         self.stood_in = Fraction(0)
         """Sum of the losses that counted in place of those that never came."""
@@ -393,10 +410,13 @@ class Checker:
         due_first = [b.number for b in in_rounds if b.due is not None and b.due <= before]
         begun = [self._begun(row) for row in step.get("blocks", "INSERT")]
         rows = {row.number: row for row in step.get("blocks", "INSERT") + step.get("blocks", "UPDATE")}
-        shortened = self._shortened(rows, changed)
+        before_moves = {number: len(self.blocks[number].moves or []) for number in rows}
         for row in rows.values():
             self.blocks[row.number].played = row.played
+            self.blocks[row.number].moves = json.loads(row.moves) if row.moves else None
+        shortened = self._shortened(rows, changed)
         at_begin, ended = self._hand_out(step, begun)
+        self._check_moves(step, rows, before_moves, bool(changed))
         self._end_conversations(rows, before, head)
         self._record(step, rows)
         early = [self._learnt_early(step, row) for row in rows.values() if row.learnt != self.blocks[row.number].learnt]
@@ -452,6 +472,9 @@ class Checker:
         for row in rows.values():
             block = self.blocks[row.number]
             if block.key is None and row.rounds != block.rounds:
+                if block.cut:
+                    block.rounds = row.rounds
+                    continue
                 must(bool(changed) and row.rounds == block.handed, f"block {row.number} has another length")
                 must(json.loads(changed[-1].arms)[block.arm][1], f"block {row.number} was cut and its arm not retired")
                 block.rounds = row.rounds
@@ -498,6 +521,10 @@ class Checker:
             must(changed or self.paused.get(arm, -math.inf) <= row.at, f"arm {arm} was paused and played {vars(row)}")
             must(changed or arm in self.active, f"arm {arm} is retired and played {vars(row)}")
             alone = arm == block.arm or block.forced == 2
+            if block.moves and arm != block.arm:
+                home = next((arm for first, arm, _ in reversed(block.moves) if first <= row.first), block.arm)
+                must((arm, probability) == (home, 1.0), f"arm {arm} played a turn of {vars(row)}, and it had moved")
+                alone = True
             was = self.paused.get(block.arm, -math.inf)
             must(alone or changed or was > row.at, f"arm {arm} played block {block.number}, whose arm was there")
             must(0.0 < probability <= 1.0, f"round of block {block.number} has the probability {probability}")
@@ -505,6 +532,72 @@ class Checker:
                 self.switches += 1
                 self.paid += Fraction(self.policy.get("switching_cost") or 0.0)
                 self.arm = arm
+
+    def _check_moves(self, step: Step, rows: dict[int, Row], before: dict[int, int], changed: bool) -> None:
+        """Conversations moved where the rule says so, at one of the moments of the transaction, and nowhere else."""
+        heard, ended = [], []
+        for loss in step.get("losses", "INSERT"):
+            block = self.blocks.get(loss.block)
+            if block is not None and block.moves is not None and not loss.late:
+                said = json.loads(loss.measures or "{}")
+                failed = "failed" in said or "error" in said
+                if failed or loss.round not in {first for first, _, _ in block.moves}:
+                    heard.append((block.by()[loss.round][0], loss.loss, failed))
+        for row in rows.values():
+            block = self.blocks[row.number]
+            if block.live and not row.live and block.moves is not None:
+                ended.append(row.rounds)
+        made = dict(before)
+        for ask in step.get("asks", "INSERT"):
+            block = self.blocks[ask.block]
+            if not block.moves and (block.moves is None or not ask.first):
+                continue
+            done = made.get(ask.block, 0)
+            moves = block.moves[done:]
+            move = moves[0][1:] if moves and moves[0][0] == ask.first else None
+            made[ask.block] = done + (move is not None)
+            if ask.first == 0 or changed:
+                continue
+            cuts = product(range(len(heard) + 1), range(len(ended) + 1))
+            reasons = [self._explains(block, ask, move, done, heard[:k], ended[:j]) for k, j in cuts]
+            must(any(reasons), f"conversation {ask.block} moved by {move} at {vars(ask)}, or should have")
+            self.moved[move[1] if move else "stayed"] += 1
+        wrong = [number for number in rows if made[number] != len(self.blocks[number].moves or [])]
+        must(not wrong, f"conversations {wrong} moved without a turn")
+        late = [row.number for row in rows.values() if self.blocks[row.number].moves and not row.learnt]
+        must(not late, f"conversations {late} moved and were not learnt from before")
+        for arm, loss_, failed in heard:
+            self.turns[arm].append((loss_, failed))
+        self.lengths += ended
+
+    def _explains(
+        self, block: Seen, ask: Row, move: list[Any] | None, done: int, heard: list[Any], ended: list[int]
+    ) -> bool:
+        """Return True if the rule does this with what was heard of by then."""
+        turns = {arm: [*self.turns[arm], *((x, f) for a, x, f in heard if a == arm)] for arm in self.active}
+        home, lengths = block.home(done), [*self.lengths, *ended]
+        fails = {arm for arm in self.active if [f for _, f in turns[arm][-3:]] == [True] * 3}
+        down = {arm for arm in self.active if self.paused.get(arm, -math.inf) > ask.at}
+        others = {*self.active} - down - {home}
+        known = {arm for arm in others - fails if len(turns[arm]) >= 5}
+        mean = {arm: self._recent(turns[arm]) for arm in self.active}
+        best = min(known, key=lambda arm: (mean[arm], arm), default=None)
+        fits = move is not None and (move[0] == best if best is not None else move[0] in others)
+        if home in down or home not in self.active:
+            return fits and move is not None and move[1] == "down"
+        if home in fails and others - fails:
+            return fits and move is not None and move[1] == "failing"
+        cost, to_come = self.settings.move_cost, max(ask.first, sum(lengths) / len(lengths) if lengths else 0.0)
+        to_come = min(to_come, 30.0)
+        gain = best is not None and len(turns[home]) >= 5 and to_come * (mean[home] - mean[best]) > cost
+        return (fits and move is not None and move[1] == "gain") if gain else move is None
+
+    @staticmethod
+    def _recent(turns: list[tuple[float, bool]]) -> float:
+        mean = 0.0
+        for count, (loss, _) in enumerate(turns, 1):
+            mean += (loss - mean) / min(count, 20)
+        return mean
 
     def _end_conversations(self, rows: dict[int, Row], before: int, head: Row) -> None:
         """When one has ended it becomes due: within this transaction, at which of its moments is not known."""
@@ -563,14 +656,22 @@ class Checker:
         """A conversation learnt from before it ended: when, and from what; asks may have come before or after."""
         block, after = self.blocks[row.number], getattr(self.settings, "learn_after", None)
         fits = block.key is not None and not block.forced and not block.learnt and block.arm in self.active
-        must(fits and after is not None, f"block {row.number} was learnt from before it ended")
+        must(fits and (after is not None or bool(block.moves)), f"block {row.number} was learnt from before it ended")
         must(self.settled < row.learnt, f"block {row.number} was learnt from before settlement {row.learnt}")
         block.learnt = row.learnt
-        handed = {block.handed, *(ask.first for ask in step.get("asks", "INSERT") if ask.block == block.number)}
         found: list[tuple[tuple[int, int, int], Observed]] = []
+        if block.moves:  # from what had come when it moved
+            news = [(n, x.round) for n, x in enumerate(step.get("losses", "INSERT")) if x.block == block.number]
+            early = [loss for round, loss in block.losses.items() if round not in {round for _, round in news}]
+            for count in range(len(news) + 1):
+                come = [*early, *(block.losses[round] for _, round in news[:count])]
+                place = news[count - 1][0] if count else -1
+                total = math.fsum(come) / max(len(come), 1) * block.draw["rounds"]
+                found.append(((row.learnt, 0, place), (block, total, int(block.draw["rounds"]) if come else -1, False)))
+        handed = {block.handed, *(ask.first for ask in step.get("asks", "INSERT") if ask.block == block.number)}
         for rounds in sorted(handed):
             told = [block.losses[round] for round in range(rounds) if round in block.losses]
-            if rounds >= after and len(told) == rounds:
+            if after is not None and rounds >= after and len(told) == rounds:
                 mine = [loss.block == block.number and loss.round < rounds for loss in step.get("losses", "INSERT")]
                 place = max((place for place, is_mine in enumerate(mine) if is_mine), default=-1)
                 total = math.fsum(told) / rounds * block.draw["rounds"]
@@ -734,7 +835,11 @@ class Checker:
         p, length = own.begin(block.number, arm)
         probability, rounds = block.draw["probability"], block.draw["rounds"]
         error = abs(p - probability) / p if p else math.inf
-        if error > CLOSE or length != rounds or (block.key is None and not block.forced and length != block.rounds):
+        if (
+            error > CLOSE
+            or length != rounds
+            or (block.key is None and not block.forced and length != block.rounds and not block.cut)
+        ):
             wrong.append(f"block {block.number} has p = {probability} and {rounds} rounds, not {p}, {length}")
             return False
         if not block.forced and block.probability != probability:
@@ -871,9 +976,9 @@ class Checker:
             counted += [block.stand_in for _ in block.missing() if block.stand_in is not None]
             cost = math.fsum(counted) / len(counted) if counted else (low + high) / 2
             size, arms = (1.0, []) if block.key is not None else (block.draw["rounds"], [arm for arm, _ in block.by()])
-            if block.key is None and not block.forced:
-                arms, last = [arm for arm in (last, *arms) if arm is not None], arms[-1] if arms else last
-            cost += block.price * sum(one != other for one, other in pairwise(arms)) / size
+            cost += block.price * sum(one != other for one, other in pairwise(arms)) / max(block.rounds, 1)
+            if block.key is None and not block.forced and arms:
+                cost, last = cost + block.price * (last not in (None, arms[0])) / size, arms[-1]
             if 0.0 < block.share < 1.0:
                 units.append(Unit(cost, size, block.share, block.forced == 2, high + block.price - low))
                 if block.order is None:

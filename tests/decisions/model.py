@@ -38,6 +38,9 @@ class ModelBlock:
     last: float = 0.0
     by: list[int] = field(default_factory=list)
     """Which arm played each round."""
+    moves: list[tuple[int, int, str]] | None = None
+    """First round, arm and reason of each move; None for a conversation that cannot move."""
+    expires: float = 0.0
     due: float | None = None
     began: int = 0
     since: float = 0.0
@@ -73,8 +76,14 @@ class Model:
         holdback: float = 0.0,
         learn_after: int | None = None,
         key_life: float = 3600.0,
+        move_cost: float | None = None,
         breaker: hf.Breaker | None = None,
     ) -> None:
+        self.move_cost = move_cost
+        self.heard_of: dict[int, list[tuple[float, bool]]] = {}
+        """Losses of turns by arm, and whether they failed, in conversations that may move."""
+        self.ended: list[int] = []
+        """Turns of those that have ended."""
         self.breaker = breaker
         self.failed: dict[int, list[bool]] = {}
         """Of each arm, every loss since it came back: whether it was a failure."""
@@ -163,6 +172,7 @@ class Model:
         for one in self.tripped.values():
             one.until = min(one.until, clock + one.pause)
         for block in self.blocks:
+            block.expires -= max(block.last - clock, 0.0)
             block.last = min(block.last, clock)
             if not block.settled and block.due is not None and block.whole > clock:
                 self._set_due(block)
@@ -175,11 +185,13 @@ class Model:
         self.clock = self.seen
 
     def _end_idle(self) -> None:
-        for block in sorted((b for b in self.blocks if b.live), key=lambda b: b.last):
-            if self.seen - block.last > self.key_life:
+        for block in sorted((b for b in self.blocks if b.live), key=lambda b: b.expires):
+            if self.seen > block.expires:
                 self._end(block)
 
     def _end(self, block: ModelBlock) -> None:
+        if block.moves is not None:
+            self.ended.append(block.rounds)
         block.live, self.clock = False, self.seen
         self._set_due(block)
         if len(block.losses) == block.rounds:
@@ -205,7 +217,56 @@ class Model:
         arm = rule if held and rule is not None else self.active[drawn]
         return ModelBlock(number, arm, rounds, game.block.copy(), share, price, forced=held)
 
-    def _go_on(self, key: str, n: int, down: set[int], out: set[int], rule: int | None) -> list[tuple[int, int, int]]:
+    def _mean(self, arm: int) -> float:
+        """Mean of the latest losses of an arm: the twentieth and each later one moves it by a twentieth."""
+        mean = 0.0
+        for count, (loss, _) in enumerate(self.heard_of[arm], 1):
+            mean += (loss - mean) / min(count, 20)
+        return mean
+
+    def _fails(self, arm: int) -> bool:
+        last = [failed for _, failed in self.heard_of.get(arm, [])[-3:]]
+        return last == [True] * 3
+
+    def _leaves(self, block: ModelBlock, down: set[int], cost: float) -> tuple[int, str] | None:
+        """Where a conversation goes, and why, if it leaves its arm."""
+        assert block.moves is not None
+        home = block.moves[-1][1] if block.moves else block.arm
+        others = [arm for arm in self.active if arm not in down and arm != home]
+        well = [arm for arm in others if not self._fails(arm)]
+        known = [arm for arm in well if len(self.heard_of.get(arm, [])) >= 5]
+        best = min(known, key=self._mean) if known else None
+        if home in down or home not in self.active:
+            return best if best is not None else self._next(block, down | {home}), "down"
+        if self._fails(home) and well:
+            return best if best is not None else self._next(block, {*self.active} - {*well}), "failing"
+        if best is None or len(self.heard_of.get(home, [])) < 5:
+            return None
+        turns = min(max(block.rounds, sum(self.ended) / len(self.ended) if self.ended else 0.0), 30.0)
+        return (best, "gain") if turns * (self._mean(home) - self._mean(best)) > cost else None
+
+    def _move(self, block: ModelBlock, down: set[int], cost: float) -> None:
+        if block.moves is None:
+            block.moves = []
+        found = self._leaves(block, down, cost) if block.rounds else None
+        if found is None:
+            return
+        if self._hears(block):
+            if block.losses:
+                self._learn(block)
+            block.learnt = True
+        block.moves.append((block.rounds, *found))
+
+    def _go_on(
+        self,
+        key: str,
+        n: int,
+        down: set[int],
+        out: set[int],
+        rule: int | None,
+        cost: float | None,
+        life: float | None,
+    ) -> list[tuple[int, int, int]]:
         live = [b for b in self.blocks if b.live and b.key == key]
         for block in [b for b in live if b.arm not in self.active or b.number <= self.since[b.arm]]:
             self._end(block)
@@ -218,7 +279,15 @@ class Model:
             self.blocks += live
         (block,) = live
         block.began, self.clock = self.asked - block.rounds, self.seen
-        block.by += [self._plays(block, down, out, block.arm, block.rounds + i) for i in range(n)]
+        cost = self.move_cost if cost is None else cost
+        if cost is not None and not block.forced:
+            self._move(block, down | out, cost)
+        home = block.moves[-1][1] if block.moves else block.arm
+        stays = home != block.arm and home in self.active and home not in down | out
+        for place in range(block.rounds, block.rounds + n):
+            hand = self._hand(home, block.number, place) if stays else None
+            block.by.append(self._plays(block, down, out, block.arm, place) if hand is None else hand)
+        block.expires = self.seen + (self.key_life if life is None else life)
         block.rounds, block.handed, block.last, self.asked = (
             block.rounds + n,
             block.rounds + n,
@@ -294,14 +363,19 @@ class Model:
         wanted = rule if block.forced and rule is not None else block.arm
         if wanted not in down | out or (wanted in out and self._tries(wanted)):
             return self._hand(wanted, block.number, place)
-        down = down | out
+        return self._hand(self._next(block, down | out), block.number, place)
+
+    def _next(self, block: ModelBlock, down: set[int]) -> int:
+        """The arm of a block, or the most likely other one while that is down."""
+        if not block.forced and block.arm not in down:
+            return block.arm
         game = self.game.copy()
         if block.forced:
             game.begin()
         else:
             game.block[:] = self._draw(block)
         p = [-1.0 if arm in down else p for arm, p in zip(self.active, game.probabilities(), strict=True)]
-        return self._hand(self.active[p.index(max(p))], block.number, place)
+        return self.active[p.index(max(p))]
 
     def ask(
         self,
@@ -310,6 +384,8 @@ class Model:
         key: str | None = None,
         rule: int | None = 0,
         announced: float | None = None,
+        move_cost: float | None = None,
+        key_life: float | None = None,
     ) -> list[tuple[int, int, int]]:
         """Arm, block and round of each decision."""
         self.announced = announced
@@ -336,7 +412,7 @@ class Model:
             self._set_due(pinned)
             return [(arm, pinned.number, place) for place in range(n)]
         if key is not None:
-            return self._go_on(key, n, down, out, rule)
+            return self._go_on(key, n, down, out, rule, move_cost, key_life)
         while len(given) < n:
             if self.current is None or self.current.handed == self.current.rounds:
                 if self.policy.waits_for_losses and self.current is not None and not self.current.settled:
@@ -383,6 +459,8 @@ class Model:
         learner = Game(policy, 0)
         numbers = policy.carried_over(self.game.saved_state(), kept)
         learner.restore(numbers, None, self.game.begun, self.game.stream)
+        for arm in set(active) - set(self.active):
+            self.heard_of.pop(arm, None)  # one that comes back begins anew
         self.since |= {arm: len(self.blocks) if arm in self.since else 0 for arm in set(active) - set(self.active)}
         self.policy, self.game, self.active = policy, learner, active
         self.paused = {arm: until for arm, until in self.paused.items() if arm in active}
@@ -434,13 +512,19 @@ class Model:
                 self._correct(block, was, self._counts(block), before)
             return "late"
         block.losses[place] = loss
+        if block.moves is not None and (failed or place not in [first for first, _, _ in block.moves]):
+            self.heard_of.setdefault(block.by[place], []).append((loss, failed))
         if len(block.losses) == block.rounds and not block.live:
             self._settle(block)
         elif len(block.losses) == block.rounds >= self.learn_after and self._hears(block):
-            mean = self._normalised(list(block.losses.values()), block.rounds) / block.rounds
-            self.game.observe(self._draw(block), mean * block.values[1], block.values[1])
+            self._learn(block)
             block.learnt = True
         return "new"
+
+    def _learn(self, block: ModelBlock) -> None:
+        """The policy hears of a conversation that goes on, by the mean of what it has lost."""
+        mean = self._normalised(list(block.losses.values()), len(block.losses)) / len(block.losses)
+        self.game.observe(self._draw(block), mean * block.values[1], block.values[1])
 
     def _correct(self, block: ModelBlock, was: tuple[float, float], now: tuple[float, float], before: int) -> None:
         """What stood for a loss is taken back, where estimates are sums; that of a block is its total over p."""

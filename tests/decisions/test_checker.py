@@ -14,7 +14,8 @@ from places import Place
 
 import holdfast as hf
 from holdfast.decisions.codec import block_values
-from holdfast.decisions.rules import arms, ask, report
+from holdfast.decisions.moves import Recent
+from holdfast.decisions.rules import arms, ask, conversations, report
 from holdfast.decisions.settings import Part, Settings, Setup
 
 SECONDS = 2.5
@@ -48,6 +49,14 @@ TRIALS = {
     "units above 0": (
         "sqlite",
         Trial(FAR, timedelta(seconds=0.05), "drop", keys=3, holdback=0.4, learn_after=1, mischief=LIVE),
+    ),
+    "moves": (
+        "sqlite",
+        Trial(hf.TsallisInf(arms=["x", "y", "z"]), 40, keys=6, learn_after=2, move_cost=0.3, mischief=LIVE),
+    ),
+    "moves in a server": (
+        "postgresql",
+        Trial(SWITCH, "auto", keys=12, holdback=0.2, move_cost=1.0, mischief=LIVE),
     ),
     "a scale": ("postgresql", Trial(SWITCH, 12, "drop", scale=SCALE, keys=3, holdback=0.2, mischief=LIVE)),
 }
@@ -251,6 +260,61 @@ def test_what_operators_do_by_the_right_rules_is_right(lasting_place, patience, 
     checker = check(lasting_place.at)
     assert any(block.learnt for block in checker.blocks.values()) == (learn_after is not None)
     assert (checker.asked, checker.by_rule > 5, checker.units > 40, checker.worst < 1e-12) == (300, True, True, True)
+
+
+def play_conversations(game, clock, turns):
+    """Seven conversations: arm a gets worse, b fails for a while, c is paused now and then; each turn is told."""
+    for t in range(turns):
+        clock.now += 1.0
+        if t % 60 == 30:
+            game.pause("c")
+        if t % 60 == 50:
+            game.resume("c")
+        if t % 45 == 44:
+            game.end(f"{t % 7}")
+        decision = game.ask(key=f"{t % 7}")
+        if decision.arm == "b" and t % 100 > 80:
+            game.tell(decision.id, failed=True)
+        else:
+            worse = 0.5 if decision.arm == "a" and t > 200 else 0.0
+            game.tell(decision.id, {"a": 0.125, "b": 0.25, "c": 0.25}[decision.arm] + worse + 0.125 * (t % 2))
+
+
+def for_half_the_cost(right):
+    return lambda recent, home, other, turns, cost: right(recent, home, other, turns, 0.5 * cost)
+
+
+def learnt_from_all_of_it(right):
+    return lambda view, block: block
+
+
+MOVES = {
+    "a conversation moves for half of what that costs": (conversations, "worth_moving", for_half_the_cost),
+    "a conversation comes back": (conversations, "home_of", lambda right: lambda block: block.arm),
+    "the policy hears of what came after a move": (conversations, "learn_so_far", learnt_from_all_of_it),
+    "two failures are enough": (Recent, "fails", lambda right: property(lambda recent: recent.failures >= 2)),
+    "the first turn after a move counts": (report, "moves_of", lambda right: lambda block: []),
+}
+
+
+@pytest.mark.parametrize("rule", MOVES)
+def test_a_broken_rule_of_moves_is_noticed(rule, folder, monkeypatch):
+    place = Place("sqlite", f"sqlite:///{folder}/games.db")
+    module, name, broken = MOVES[rule]
+    monkeypatch.setattr(module, name, broken(getattr(module, name)))
+    game = watched(place, move_cost=1.0, patience="forever")
+    play_conversations(game, place.clock, 300)
+    with pytest.raises(Violation):
+        check(place.at)
+
+
+@pytest.mark.parametrize("learn_after", [None, 1])
+def test_moves_by_the_right_rules_are_right(lasting_place, learn_after):
+    game = watched(lasting_place, move_cost=1.0, patience="forever", learn_after=learn_after)
+    play_conversations(game, lasting_place.clock, 300)
+    checker = check(lasting_place.at)
+    assert checker.moved.keys() == {"stayed", "down", "failing", "gain"}
+    assert checker.worst < 1e-12
 
 
 RIGHT = {

@@ -20,7 +20,7 @@ def test_one_row_per_block(place):
     frame = router.history.frame
     assert frame.columns == [
         "block", "began", "arm", "rounds", "probability", "by", "drawn", "drawn_probability",
-        "told", "missing", "late", "missing_loss", "total", "settled",
+        "told", "missing", "late", "missing_loss", "total", "settled", "moves",
     ]  # fmt: skip
     first, second, third = frame.rows(named=True)
     assert (first["rounds"], first["told"], first["missing"], first["total"]) == (2, 2, 0, 0.2)

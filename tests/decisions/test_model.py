@@ -60,8 +60,13 @@ class Machine(RuleBasedStateMachine):
         holdback=st.sampled_from([0.0, 0.3, 1.0]),
         learn_after=st.sampled_from([None, 1, 2]),
         breaker=st.sampled_from([None, hf.Breaker(failures=2, within=3, pause="5s", most="12s", level=0.7)]),
+        move_cost=st.sampled_from([None, 0.0, 0.5]),
     )
-    def begin(self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after, breaker):
+    def begin(
+        self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after, breaker, move_cost
+    ):
+        self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after, breaker, move_cost
+    ):
         self.policy = GAMES[policy]
         rounds = None if seconds is not None or self.policy.waits_for_losses else rounds
         self.place = self.make_place()
@@ -70,7 +75,8 @@ class Machine(RuleBasedStateMachine):
             patience = "forever" if forever else "auto"
         holdback = 0.0 if self.policy.waits_for_losses else holdback
         options = {"patience": patience, "missing": missing, "remember": remember, "holdback": holdback}
-        options |= {} if learn_after is None else {"learn_after": learn_after}
+        move_cost = None if self.policy.waits_for_losses else move_cost
+        options |= {"learn_after": learn_after, "move_cost": move_cost}
         breaker = None if holdback == 1.0 else breaker
         options |= {} if breaker is None else {"breaker": breaker}
         self.handles = [self.place.open("game", self.policy, seed=seed, **options), self.place.open("game")]
@@ -84,6 +90,7 @@ class Machine(RuleBasedStateMachine):
             holdback=holdback,
             learn_after=learn_after,
             breaker=breaker,
+            move_cost=move_cost,
         )
         self.model.clock = self.model.seen = self.place.clock.now  # a game's time begins with it
 
@@ -115,9 +122,14 @@ class Machine(RuleBasedStateMachine):
         n=st.integers(1, 3),
         key=st.sampled_from("xyz"),
         rule=st.integers(0, 1),
+        out=st.sampled_from([None, 0, 1]),
+        cost=st.sampled_from([None, None, 0.0, 0.3]),
+        life=st.sampled_from([None, None, 5.0, 7200.0]),
     )
-    def talk(self, handle, n, key, rule):
+    def talk(self, handle, n, key, rule, out, cost, life):
         self.now()
+        available = None if out is None else set(range(self.policy.n_arms)) - {out}
+        given = {"available": available, "move_cost": cost, "key_life": life and timedelta(seconds=life)}
         router = self.handles[handle]
         if self.policy.waits_for_losses:
             if not self.model.pin[1] > self.model.seen:
@@ -126,14 +138,37 @@ class Machine(RuleBasedStateMachine):
                 router.settle()
                 self.model.expire(self.place.clock.now)
             return multiple()
-        expected = self.model.ask(n, key=key, rule=rule)
-        given = router.ask(n, key=key, rule=rule)
-        assert [(d.arm, d.block) for d in given] == [(arm, block) for arm, block, _ in expected]
-        return multiple(*((d.id, block, place) for d, (_, block, place) in zip(given, expected, strict=True)))
+        expected = self.model.ask(n, available, key, rule, move_cost=cost, key_life=life)
+        if not expected:
+            with pytest.raises(hf.OutOfTurn):
+                router.ask(n, key=key, rule=rule, **given)
+            return multiple()
+        found = router.ask(n, key=key, rule=rule, **given)
+        assert [(d.arm, d.block) for d in found] == [(arm, block) for arm, block, _ in expected]
+        return multiple(*((d.id, block, place) for d, (_, block, place) in zip(found, expected, strict=True)))
 
     @rule(handle=st.integers(0, 1), key=st.sampled_from("xyz"))
     def end(self, handle, key):
         assert self.handles[handle].end(key) == self.model.end(key, self.place.clock.now)
+
+    @rule(handle=st.integers(0, 1), n=st.integers(1, 6), key=st.sampled_from("xyz"), fails=st.booleans())
+    def chat(self, handle, n, key, fails):
+        """Some turns of a conversation, each told at once."""
+        if self.policy.waits_for_losses:
+            return
+        for turn in range(n):
+            self.now()
+            expected = self.model.ask(1, key=key, rule=0)
+            if not expected:
+                return
+            decision = self.handles[handle].ask(key=key, rule=0)
+            ((arm, block, place),) = expected
+            assert (decision.arm, decision.block) == (arm, block)
+            loss = {"failed": True} if fails and arm == 0 else 0.125 * (arm + turn % 3)
+            self.now()
+            said = said_of(self.handles[handle].tell([(decision.id, loss)])[0])
+            failed = isinstance(loss, dict)
+            assert said == self.model.tell(block, place, 1.0 if failed else loss, failed)
 
     def answer(self, handle, id, loss):
         try:

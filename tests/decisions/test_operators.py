@@ -10,6 +10,7 @@ from games import SWITCH, arms_of
 from test_commands import run
 
 import holdfast as hf
+from holdfast.decisions.executor import stored_state
 
 LONG = hf.BlockExp3(arms=["a", "b", "c"], switching_cost=30.0, horizon=1000)
 
@@ -178,3 +179,44 @@ def test_an_idle_night_is_no_clock_that_runs_ahead(place):
         assert handle.ask().asked == place.clock.now
         place.clock.now += 1.0
     assert one.history.changes == []
+
+
+def test_a_long_block_that_changes_hands_again_and_again_ends(place):
+    """After 64 stretches of other arms it ends with the rounds it had, and the next one begins: asks stay cheap."""
+    policy = hf.BlockExp3(arms=["a", "b", "c"], switching_cost=1000.0, horizon=10**6)
+    router = place.open(policy=policy, seed=1, patience="forever")
+    given = [router.ask()]
+    while given[-1].block == 1:
+        own = given[0].arm
+        others = [arm for arm in "abc" if arm != own]
+        given.append(router.ask(available=others if len(given) % 2 else None))
+    blocks = list(router.history.blocks())
+    assert [block.rounds for block in blocks][:1] == [128]  # 64 rounds of others, and 64 of its own between them
+    assert blocks[1].rounds > 500
+    if place.kind != "http":
+        assert len(json.loads(blocks[0].played)) == 64
+    assert router.history.log["arm"].to_list() == [decision.arm for decision in given]
+    router.tell([(decision.id, 0.25) for decision in given])
+    assert router.history.frame["settled"].is_null().to_list() == [False, True]
+    assert router.history.totals.losses == 0.25 * 129
+
+
+def test_a_block_that_is_cut_short_counts_for_what_was_played():
+    """With sums of losses that are compared, by its mean for each round that was drawn."""
+    once, cut = (
+        hf.open("memory:", "x", hf.BaSE(arms=["a", "b"], horizon=12_000, grid="arithmetic", batches=6), seed=1)
+        for _ in range(2)
+    )
+    given = [once.ask()]
+    given += once.ask(once.hold)
+    once.tell([(decision.id, 0.5) for decision in given])
+    first = cut.ask()
+    while cut.hold:
+        cut.ask(available=["b" if first.arm == "a" else "a"] if cut.rounds % 2 else None)
+    assert cut.rounds < len(given)
+    cut.tell([(decision.id, 0.5) for decision in cut.open_decisions])
+    states = [
+        router.executor.read(lambda transaction, setup: stored_state(setup, transaction)).learner.saved_state()
+        for router in (once, cut)
+    ]
+    assert states[0] == states[1]

@@ -45,6 +45,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "holdback": (0.0, 0.3, 1.0),
     "keys": (None, 3600.0, 0.5),
     "learn_after": (None, 2),
+    "move_cost": (None, 0.05, 2.0),
     "n": (1, 7, 100),
     "remember": (0, 25, 10**6),
     "keep": (1, 10**6),
@@ -57,6 +58,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
 CANNOT = {
     ("base", "holdback"): (0.3, 1.0),
     ("base", "keys"): (3600.0, 0.5),
+    ("base", "move_cost"): (0.05, 2.0),
     ("base", "patience"): (5,),
     ("base", "change"): ("arms", "cost", "holdback"),
     ("announced", "holdback"): (0.3, 1.0),
@@ -127,6 +129,7 @@ class Play:
             "scale": self.scale,
             "key_life": None if row["keys"] is None else timedelta(seconds=row["keys"]),
             "learn_after": row["learn_after"],
+            "move_cost": row["move_cost"],
         }
         level, pause = in_range(0.9, self.units), row["breaker"]
         breaker = hf.Breaker(failures=2, within=4, pause=pause, most="1m", level=level) if pause else None
@@ -141,6 +144,7 @@ class Play:
             learn_after=row["learn_after"],
             key_life=row["keys"] or 3600.0,
             breaker=breaker,
+            move_cost=row["move_cost"],
         )
         self.model.clock = self.model.seen = clock.now
         self.names = list(ARMS)
@@ -375,11 +379,10 @@ class Play:
             counted += [] if block.stand_in is None else [block.stand_in] * (block.rounds - len(counted))
             cost = math.fsum(counted) / len(counted) if counted else (low + high) / 2
             if block.key is None:
-                changes = sum(a != b for a, b in itertools.pairwise(arms))
+                cost += block.price * sum(a != b for a, b in itertools.pairwise(arms)) / block.handed
                 if not block.forced:
-                    changes += last is not None and last != arms[0]
+                    cost += block.price * (last not in (None, arms[0])) / block.values[1]
                     last = arms[-1]
-                cost += block.price * changes / block.values[1]
             if block in compared:
                 size = 1.0 if block.key else block.values[1]
                 costs.append(Unit(cost, size, block.share, block.forced, high + block.price - low))

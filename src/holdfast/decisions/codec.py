@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, Game, Head, new_token
+from holdfast.decisions.moves import Recent
 from holdfast.decisions.settings import AUTO, ArmSums, Ids, Settings, Setup, State, checked_arm
 from holdfast.errors import BadSavedState, BadStore, HoldfastError
 from holdfast.numerics.layout import Array
@@ -210,6 +211,9 @@ def state_text(setup: Setup, state: State) -> str:
         "arms": [vars(arm) for arm in state.arms],
         "day": state.day,
     }
+    if state.recent or state.ended:
+        talks = {"recent": [vars(arm) for arm in state.recent], "ended": state.ended, "turns": state.turns}
+        content["conversations"] = talks
     return finite_json("the state", content)
 
 
@@ -222,4 +226,11 @@ def state_from(setup: Setup, head: Head, text: str) -> State:
         day = content["day"]
         if type(day) is not int:
             raise ValueError("the day must be a whole number")
-    return State(learner, arms, day)
+        talks = content.get("conversations", {"recent": [], "ended": 0, "turns": 0})
+        recent = [Recent(**arm) for arm in talks["recent"]]
+        whole = [talks["ended"], talks["turns"], *(count for arm in recent for count in (arm.heard, arm.failures))]
+        if not all(type(count) is int and 0 <= count <= MOST_COUNT for count in whole) or not all(
+            type(arm.mean) is float and math.isfinite(arm.mean) for arm in recent
+        ):
+            raise ValueError("what conversations lost of late must be numbers")
+    return State(learner, arms, day, recent, talks["ended"], talks["turns"])

@@ -9,9 +9,9 @@ from typing import Any
 from holdfast.decisions.codec import block_numbers, chosen_by, undamaged
 from holdfast.decisions.models import PINNED, Block, HandedOut, Loss
 from holdfast.decisions.rules.report import NOT_HANDED_OUT
-from holdfast.decisions.settings import Setup, players_of
+from holdfast.decisions.settings import Setup, player_of
 from holdfast.decisions.stores.sql import Transaction, row_of, select
-from holdfast.decisions.why import why_drawn
+from holdfast.decisions.why import why_conversation, why_drawn
 from holdfast.errors import Forgotten, UnknownDecision
 from holdfast.text import counted
 
@@ -68,7 +68,7 @@ def record_of(transaction: Transaction, setup: Setup, id: str) -> DecisionRecord
     where = "WHERE game = ? AND block = ? AND round = ?"
     losses = transaction.fetch(select(Loss) + where, transaction.game, number, round)
     loss: Loss | None = row_of(Loss, losses[0]) if losses else None
-    arm, probability = players_of(block, round + 1)[round]
+    arm, probability = player_of(block, round)
     forgotten = block.settled_order is not None and block.settled_order <= head.forgotten
     if loss is not None:
         status = "late" if loss.late else "told"
@@ -83,7 +83,7 @@ def record_of(transaction: Transaction, setup: Setup, id: str) -> DecisionRecord
         arm=setup.name_of(arm),
         probability=probability,
         by=chosen_by(block),
-        why=_why(transaction, setup, block, ask, arm),
+        why=_why(transaction, setup, block, ask, arm, round),
         block=number,
         round=round,
         key=block.key,
@@ -99,9 +99,11 @@ def record_of(transaction: Transaction, setup: Setup, id: str) -> DecisionRecord
     )
 
 
-def _why(transaction: Transaction, setup: Setup, block: Block, ask: HandedOut | None, played: int) -> str:
+def _why(transaction: Transaction, setup: Setup, block: Block, ask: HandedOut | None, played: int, round: int) -> str:
     rounds = block.rounds if block.key is not None or block.forced == PINNED else block_numbers(setup, block)["rounds"]
     left = 0 if ask is None else max(int(rounds) - ask.first - ask.rounds, 0)
+    if block.key is not None:
+        return why_conversation(setup, block, setup.name_of(played), round)
     return why_drawn(setup, block, setup.name_of(played), left, _arms_then(transaction, setup, block.began))
 
 

@@ -19,7 +19,7 @@ from holdfast.decisions.codec import block_numbers, chosen_by, undamaged
 from holdfast.decisions.executor import Executor, stored_state
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss
 from holdfast.decisions.requests import Compact
-from holdfast.decisions.settings import ArmSums, Part, Setup, long_wait, parts_of, players_of
+from holdfast.decisions.settings import ArmSums, Part, Setup, long_wait, moves_of, parts_of, players_of
 from holdfast.decisions.stores.sql import Transaction, row_of, select
 from holdfast.errors import BadStore, InvalidParameter, printable
 from holdfast.extras import pl
@@ -360,10 +360,11 @@ def _units(blocks: Iterable[Block], setup: Setup, since: int) -> Iterator[Unit]:
             yield Unit(block.began, block.forced == BY_RULE, 1.0, loss, block.share, block.price)
             continue
         by = [arm for arm, _ in players_of(block, block.rounds)]
-        if block.forced != BY_RULE:
-            by, last = [last, *by] if last is not None else by, by[-1] if by else last
-        size = float(block_numbers(setup, block)["rounds"])  # fewer, where its arm was retired
-        cost = loss + block.price * sum(a != b for a, b in pairwise(by)) / size
+        size = float(block_numbers(setup, block)["rounds"])  # fewer are played, where it was cut short
+        switches = sum(a != b for a, b in pairwise(by)) / max(block.rounds, 1)
+        if block.forced != BY_RULE and by:
+            switches, last = switches + (last is not None and last != by[0]) / size, by[-1]
+        cost = loss + block.price * switches
         yield Unit(block.began, block.forced == BY_RULE, size, cost, block.share, block.price)
 
 
@@ -390,6 +391,7 @@ def frame_of(blocks: Iterable[tuple[Block, str | None]], names: Sequence[int | s
             "missing_loss": b.stand_in,
             "total": math.fsum(b.losses),
             "settled": b.settled_at,
+            "moves": named_moves(b, names),
         }
         for b, by in blocks
     ]
@@ -397,8 +399,14 @@ def frame_of(blocks: Iterable[tuple[Block, str | None]], names: Sequence[int | s
     schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
     schema |= {"by": pl.String, "drawn": arm, "drawn_probability": pl.Float64}
     schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "missing_loss": pl.Float64}
-    schema |= {"total": pl.Float64, "settled": pl.Float64}
+    schema |= {"total": pl.Float64, "settled": pl.Float64, "moves": pl.String}
     return _with_times(pl.DataFrame(rows, schema=schema), "began", "settled")
+
+
+def named_moves(block: Block, names: Sequence[int | str]) -> str | None:
+    """Return the moves of a conversation as JSON; None without one."""
+    named = [{**move._asdict(), "arm": names[move.arm]} for move in moves_of(block)]
+    return json.dumps(named) if named else None
 
 
 def _draw(block: Block, names: Sequence[int | str]) -> dict[str, Any]:
@@ -476,6 +484,7 @@ def _rows_of(
     without: Round = (block.stand_in, "open" if block.settled_order is None else "missing")
     arm, probability, by = setup.name_of(block.arm), block.probability, chosen_by(block)
     players = players_of(block, rounds.stop) if block.played else []
+    moved = next((move.round for move in moves_of(block)), rounds.stop)
     place = sorted(asks, key=lambda ask: ask.first)
     ask, following = None, 0
     for n in rounds:
@@ -490,6 +499,8 @@ def _rows_of(
             counted_, status = without
         if block.forced:
             status = "rule" if block.forced == BY_RULE else "forced"
+        if n >= moved:
+            status = "moved"
         if players:
             arm, probability = setup.name_of(players[n][0]), players[n][1]
         yield (

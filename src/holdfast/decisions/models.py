@@ -179,6 +179,8 @@ class Block(NamedTuple):
     """Rounds asked before it began."""
     live: int = 0
     """1 while a conversation is open."""
+    expires: float = 0.0
+    """Time until which an open conversation may be idle."""
     last: float = 0.0
     """Time of a conversation's latest round; once no more are handed out, when patience began."""
     played: str = ""
@@ -205,6 +207,8 @@ class Block(NamedTuple):
     """λ when it began, where a rule is compared."""
     squares: float = 0.0
     """Sum of the squares of the losses reported."""
+    moves: str = ""
+    """Moves of a conversation as JSON: first round, arm, reason. Empty for one that cannot move."""
 
 
 class HandedOut(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from holdfast.checks import real_number
 from holdfast.decisions.all_losses import losses_by_arm
 from holdfast.decisions.models import Block
-from holdfast.decisions.settings import Setup, players_of
+from holdfast.decisions.settings import Setup, player_of
 from holdfast.errors import TRUTH, Form, InvalidParameter, Set, Words, nearest
 from holdfast.players.losses import outside_range
 
@@ -32,6 +32,11 @@ class Outcome(NamedTuple):
     """True if it is refused where its block was settled without it."""
     clip: bool = False
     """True if it is brought into the range of losses."""
+
+    @property
+    def bad(self) -> bool:
+        """True if the round failed."""
+        return self.failed or self.error
 
     @property
     def written(self) -> str:
@@ -75,7 +80,7 @@ class AllLosses(NamedTuple):
         found = self.every(setup, block)
         if block is None:
             return 0.0, found
-        arm = players_of(block, round + 1)[round][0]
+        arm = player_of(block, round)[0]
         if arm not in found:
             raise InvalidParameter("losses", "must have that of the arm that was played", setup.name_of(arm))
         return found[arm], found

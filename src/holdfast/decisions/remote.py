@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -297,7 +298,14 @@ class RemoteHistory(History):
 
 def _block(one: dict[str, Any], names: list[int | str]) -> tuple[Block, str | None]:
     settled, by = one.pop("settled"), one.pop("by")
-    own = {"arm": names.index(one["arm"]), "losses": tuple(one["losses"]), "data": "", "settled_at": settled}
+    moves = [(move["round"], names.index(move["arm"]), move["reason"]) for move in one["moves"]]
+    own = {
+        "moves": json.dumps(moves) if moves else "",
+        "arm": names.index(one["arm"]),
+        "losses": tuple(one["losses"]),
+        "data": "",
+        "settled_at": settled,
+    }
     return Block(**{**one, **own}), by
 
 

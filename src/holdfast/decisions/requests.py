@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, ClassVar, TypedDict
 
 from holdfast.checks import real_number, whole_number
-from holdfast.decisions.options import Checked, given, option
+from holdfast.decisions.options import Checked, checked_duration, given, option
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.settings import checked_arm, checked_name
 from holdfast.errors import MOMENT, HoldfastError, InvalidParameter, Words
@@ -103,6 +103,8 @@ class AskOptions(TypedDict, total=False):
     loss_bound: float | None
     available: Collection[int | str] | None
     key: str | None
+    move_cost: float | None
+    key_life: timedelta | str | None
     rule: int | str | None
     forecast: Any
     fallback: int | str | None
@@ -130,6 +132,9 @@ class Ask(Checked, Request):
         A conversation: its first ask draws an arm, later ones stay with it, until `end(key)` or for as long as it is
         not idle for longer than `key_life`. It is learnt from when it has ended, or after `learn_after` rounds, by the
         mean of its losses, while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
+    move_cost, key_life
+        What moving this conversation costs now, and how long it may be idle after this ask, in place of the game's
+        settings (`holdfast.open`). A cost makes it leave its arm where that pays.
     rule
         The arm that your own rule chooses now: it is played where the block or the conversation is the rule's
         (`holdback`, `shadow`), or followed under a guard (`Guarded`). A conversation stays with the arm of its first
@@ -157,6 +162,10 @@ class Ask(Checked, Request):
     loss_bound: float | None = option("Highest loss in the blocks that begin now, for a policy that is told it.")
     available: Collection[int | str] | None = option("The arms that can be played now; all that are not paused.", _arms)
     key: str | None = option("The conversation that it belongs to; it stays with its arm.", checked_name)
+    move_cost: float | None = option("What moving the conversation costs now.", partial(real_number, least=0))
+    key_life: timedelta | str | None = option(  # noqa: RUF009
+        "How long the conversation may be idle now: 10m, 2h, 1d.", checked_duration
+    )
     rule: int | str | None = option("The arm that your own rule chooses, with a holdback or a guard.")
     forecast: Any = option("Losses expected, by arm or in rows, for a policy that sees them all.")  # noqa: RUF009
     fallback: int | str | None = option("The arm to answer with when the store gives none.", local=True)

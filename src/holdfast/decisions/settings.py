@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 from holdfast.checks import real_number, whole, whole_number
 from holdfast.decisions.breaker import Breaker, checked_breaker
 from holdfast.decisions.models import Block, Decision, Game, Head, Loss
+from holdfast.decisions.moves import Recent
 from holdfast.decisions.options import (
     LONGEST_TIME,
     Checked,
@@ -137,6 +138,7 @@ class SettingOptions(TypedDict, total=False):
     scale: Scale | Mapping[str, Any] | None
     key_life: timedelta | str | None
     learn_after: int | None
+    move_cost: float | None
     holdback: float | None
     breaker: Breaker | Mapping[str, Any] | Literal[False] | None
     shadow: bool | None
@@ -168,10 +170,14 @@ class Settings(Checked):
         How latency, price and the like become a loss, so that they can be reported as they were measured:
         ``router.tell(id, latency=1.3, price=0.004)``.
     key_life
-        How long a conversation (`Router.ask` with a key) may be idle before it ends; an hour by default.
+        How long a conversation (`Router.ask` with a key) may be idle before it ends, so that its next ask draws anew;
+        an hour by default. Where it stays with its arm for a cache, as long as that lives.
     learn_after
         Rounds after which an open conversation is learnt from, once their losses are in; by default when it has
         ended. It is then judged by these rounds alone, and earlier.
+    move_cost
+        What moving a conversation costs, in the units of a loss. It then leaves its arm where another is expected to
+        save more than that in the turns to come, and at once where its arm is down or keeps failing.
     holdback
         Share of blocks and conversations left to your own rule, such as 0.1, so that the two can be
         compared (`History.compare`). Pass the rule's choice to each ``ask(rule=arm)``. Nothing is learnt from these.
@@ -209,6 +215,9 @@ class Settings(Checked):
     )
     learn_after: int | None = option(
         "Rounds after which a conversation is learnt from.", partial(whole_number, least=1)
+    )
+    move_cost: float | None = option(
+        "What moving a conversation costs: it leaves its arm where another saves more.", partial(real_number, least=0)
     )
     holdback: float = option(
         "The share of blocks and conversations by your own rule; 1 is a shadow.",
@@ -256,6 +265,9 @@ class Settings(Checked):
             why = f"is told its {policy.announces}" if policy.announces else "waits for the losses of each draw"
             why = "has a cost for each pair of arms" if pairs else why
             raise InvalidParameter("holdback", f"is not for {policy.label}, which {why}", share)
+        if self.move_cost is not None and policy.waits_for_losses:
+            why = "which has no conversations: it waits for the losses of each draw"
+            raise InvalidParameter("move_cost", f"is not for {policy.label}, {why}", self.move_cost)
         if self.rounds is not None and policy.waits_for_losses:
             rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
             raise InvalidParameter("patience", rule, self.rounds)
@@ -437,6 +449,24 @@ def players_of(block: Block, handed: int) -> list[tuple[int, float]]:
     return by
 
 
+class Move(NamedTuple):
+    """A conversation leaves its arm."""
+
+    round: int
+    """The first at the new arm, from 0."""
+    arm: int
+    reason: str
+    """``down``, ``failing`` or ``gain``."""
+
+
+def moves_of(block: Block) -> list[Move]:
+    """Return the moves of a conversation."""
+    try:
+        return [Move(int(round), int(arm), str(reason)) for round, arm, reason in json.loads(block.moves or "[]")]
+    except (ValueError, TypeError) as error:
+        raise BadStore(f"the store is damaged: block {block.number} cannot be read ({error})") from None
+
+
 def player_of(block: Block, round: int) -> tuple[int, float]:
     """Return the arm that plays a round, and its probability."""
     for first, count, arm, probability in stretches_of(block):
@@ -521,6 +551,25 @@ class State:
     arms: list[ArmSums]
     day: int = 0
     """Day of the latest settlement, counted from 1970; 0 before the first."""
+    recent: list[Recent] = field(default_factory=list)
+    """Latest losses of each arm in conversations that may move; empty without such."""
+    ended: int = 0
+    """Conversations that might have moved and have ended."""
+    turns: int = 0
+    """Their turns."""
+
+    def recently(self) -> list[Recent]:
+        """Return the latest losses of each arm in conversations that may move, for changing."""
+        self.recent += [Recent() for _ in range(len(self.arms) - len(self.recent))]
+        return self.recent
+
+    def count_conversation(self, turns: int) -> None:
+        """Count the turns of a conversation that has ended."""
+        self.ended, self.turns = self.ended + 1, self.turns + turns
+
+    def turns_to_come(self, had: int) -> float:
+        """Return how many turns a conversation that had so many is expected to have yet."""
+        return max(float(had), self.turns / self.ended if self.ended else 0.0)
 
 
 # Ids of decisions and names: storable, and ids unguessable.

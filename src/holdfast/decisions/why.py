@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from holdfast.decisions.breaker import fuses_of
 from holdfast.decisions.codec import chosen_by
 from holdfast.decisions.models import BY_RULE, PINNED, Block, Head
-from holdfast.decisions.settings import Setup
+from holdfast.decisions.moves import DOWN, FAILING, GAIN
+from holdfast.decisions.settings import Setup, moves_of
 from holdfast.decisions.status import guard_of, next_probabilities
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import OutOfTurn
@@ -105,14 +106,28 @@ def _drawn(block: Block, name: int | str, chance: str) -> str:
     return f"{said} drew {name} {chance}"
 
 
-def why_conversation(setup: Setup, block: Block, played: int | str) -> str:
-    """Explain why a conversation was handed the arm `played`."""
+MOVED = {
+    DOWN: "which was paused or not available",
+    FAILING: "which failed again and again",
+    GAIN: "since that is expected to save more than the move costs",
+}
+"""Reasons of a move in words."""
+
+
+def why_conversation(setup: Setup, block: Block, played: int | str, round: int | None = None) -> str:
+    """Explain why a conversation was handed the arm `played`, in its latest round if none is given."""
     name = setup.name_of(block.arm)
     chosen = f"Conversation {block.key} drew {name} with probability {block.probability:.3g}"
     if block.forced == BY_RULE:
         chosen = f"Conversation {block.key} is left to your rule, which chose {name}"
+    moves = [move for move in moves_of(block) if round is None or move.round <= round]
+    if moves:
+        before = setup.name_of(moves[-2].arm if len(moves) > 1 else block.arm)
+        name = setup.name_of(moves[-1].arm)
+        chosen = f"{chosen}; in its turn {number(moves[-1].round + 1)} it left {before}, {MOVED[moves[-1].reason]}"
     if played != name:
-        return f"{chosen}; that is paused or not available, so {played} is handed out meanwhile."
+        which = name if moves else "that"
+        return f"{chosen}; {which} is paused or not available, so {played} is handed out meanwhile."
     return f"{chosen}; it stays with {name} until it ends."
 
 

@@ -30,8 +30,11 @@ from holdfast.text import five_digits, number
 
 # The columns of a log of decisions: one row per round with the arm, its loss and the probability it was drawn with.
 
-STATUSES = ("told", "late", "missing", "open", "forced", "rule")
-"""States of a round's loss; ``forced``: an operator chose the arm, ``rule``: the rule held back."""
+STATUSES = ("told", "late", "missing", "open", "forced", "rule", "moved")
+"""States of a round's loss; ``forced``: an operator chose the arm, ``rule``: the rule held back.
+
+``moved``: its conversation had left the arm that was drawn.
+"""
 
 WHAT_TO_LOG = "log player.probability with every round, as it is after player.ask()"
 
@@ -517,7 +520,7 @@ def _known_rounds(read: dict[str, Any], missing: float | None) -> dict[str, Any]
             rule = "must have losses that are final: those of most rounds come after one that is still open"
             rule += "; settle what will not come with a patience: router.change(patience='auto')"
             raise InvalidParameter("log", rule, f"row {first + 1} of {len(losses)}")
-    kept = np.flatnonzero(~np.isin(status[:final], ("forced", "rule")))
+    kept = np.flatnonzero(~np.isin(status[:final], ("forced", "rule", "moved")))
     return {name: column[kept] for name, column in {**read, "loss": losses}.items() if isinstance(column, np.ndarray)}
 
 

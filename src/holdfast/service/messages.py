@@ -290,6 +290,16 @@ class Hold(Struct):
     why: str
 
 
+class MoveView(Struct):
+    """A conversation leaves its arm."""
+
+    round: int
+    """The first at the new arm, from 0."""
+    arm: Arm
+    reason: str
+    """down, failing or gain."""
+
+
 class BlockView(Struct):
     """One block."""
 
@@ -314,6 +324,7 @@ class BlockView(Struct):
     """1 if an operator chose the arm: it is not learnt from."""
     by: str | None
     """Chooser of the arm: policy, operator or rule; under a guard also look or guard."""
+    moves: list[MoveView]
 
 
 class BlockList(Struct):

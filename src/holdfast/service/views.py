@@ -20,7 +20,7 @@ from holdfast.bounds.table import proved_cost
 from holdfast.decisions.codec import chosen_by
 from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import BY_RULE, Block, HandedOut, Head
-from holdfast.decisions.settings import SETTINGS, Setup, players_of
+from holdfast.decisions.settings import SETTINGS, Setup, moves_of, players_of
 from holdfast.decisions.status import certificate_of, paused, pinned, probabilities_of
 from holdfast.decisions.stores.sql import Transaction, select
 from holdfast.decisions.why import why
@@ -31,7 +31,7 @@ from holdfast.players.saves import described
 from holdfast.policies.hedge import AdaptiveHedgeSwitch
 from holdfast.policies.policy import Policy
 from holdfast.service.arms import IN_A_DAY, LATEST, Recent, heard_lately, recent_of, warnings_of
-from holdfast.service.messages import ArmLine, BlockView, ChangeView, GameLine, GameView, Hold, Paused
+from holdfast.service.messages import ArmLine, BlockView, ChangeView, GameLine, GameView, Hold, MoveView, Paused
 from holdfast.text import number
 
 # The course of a whole game, for its page: sums over stretches of blocks, which are read once and then kept.
@@ -473,6 +473,7 @@ def block_view(block: Block, setup: Setup) -> BlockView:
         stand_in=block.stand_in,
         forced=block.forced,
         by=chosen_by(block),
+        moves=[MoveView(move.round, setup.name_of(move.arm), move.reason) for move in moves_of(block)],
     )
 
 

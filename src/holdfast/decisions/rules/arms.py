@@ -16,6 +16,9 @@ from holdfast.decisions.rules.breakers import may_be_tried
 from holdfast.decisions.rules.report import View
 from holdfast.decisions.settings import Setup
 
+MOST_STRETCHES = 64
+"""Times that a block or a conversation may be handed to other arms; each ask reads and writes them all."""
+
 
 class HandOut(NamedTuple):
     """Values common to all rounds that one call hands out."""
@@ -74,6 +77,11 @@ def with_stretch(played: str, rounds: range, arm: int, probability: float) -> st
     else:
         stretches.append([rounds.start, len(rounds), arm, probability])
     return json.dumps(stretches)
+
+
+def changes_hands(block: Block) -> bool:
+    """Return True if a block was handed to other arms so often that it ends."""
+    return block.played.count("[") > MOST_STRETCHES
 
 
 def _mask(setup: Setup, down: frozenset[int]) -> NDArray[np.bool_]:

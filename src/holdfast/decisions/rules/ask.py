@@ -6,7 +6,7 @@ from holdfast.decisions.all_losses import look_ahead
 from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import PINNED, Block, Decision, HandedOut, Head
 from holdfast.decisions.requests import Ask, content_of
-from holdfast.decisions.rules.arms import HandOut, compared, held_back, who_play, with_stretch
+from holdfast.decisions.rules.arms import HandOut, changes_hands, compared, held_back, who_play, with_stretch
 from holdfast.decisions.rules.breakers import handed_out, tripped
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, enter, is_open, settle_due, wait_for
@@ -58,7 +58,10 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     if setup.pin is not None and setup.pin[1] > clock and setup.pin[0] not in down:
         return _hand_out_pinned(view, setup.pin[0], n, call)
     if key is not None:
-        return continue_conversation(view, key, n, call)
+        return continue_conversation(view, request, call)
+    for name in ("move_cost", "key_life"):
+        if getattr(request, name) is not None:
+            return InvalidParameter(name, "is for a conversation: give its key", getattr(request, name))
     given: list[Decision] = []
     while len(given) < n:
         head = view.head
@@ -124,7 +127,11 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
         rule = block.arm if call.rule is None else call.rule
         rounds, arm, probability = next(who_play(view, block, rule, rounds, call))
         if call.down or arm != block.arm:
-            view.change(block._replace(played=with_stretch(block.played, rounds, arm, probability)))
+            block = block._replace(played=with_stretch(block.played, rounds, arm, probability))
+            if changes_hands(block) and rounds == every:
+                block = block._replace(rounds=rounds.stop)
+                head = view.head = head._replace(rounds=rounds.stop)
+            view.change(block)
     if head.breakers:
         handed_out(view, arm, number, rounds.start, call.clock)
     asked = head.asked + len(rounds)

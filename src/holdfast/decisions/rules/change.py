@@ -12,11 +12,12 @@ from typing import Any
 from holdfast.checks import address_of
 from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of, undamaged
 from holdfast.decisions.models import MOST_TIME, ChangeMade, Game, new_token
+from holdfast.decisions.moves import Recent
 from holdfast.decisions.requests import Change, SetAvailability
 from holdfast.decisions.rules import breakers
 from holdfast.decisions.rules.conversations import expire
 from holdfast.decisions.rules.report import View, settle, wait_for
-from holdfast.decisions.settings import ArmSums, Setup, State
+from holdfast.decisions.settings import ArmSums, Setup
 from holdfast.errors import Form, HoldfastError, InvalidParameter, OtherSettings, Words
 from holdfast.players.game import Game as Learner
 from holdfast.players.saves import described
@@ -248,4 +249,6 @@ def _change_policy(view: View, after: Setup) -> None:
     numbers = after.policy.carried_over(state.learner.saved_state(), kept)
     learner.restore(numbers, None, head.drawn, state.learner.stream)
     new = len(after.names) - len(before.names)
-    view.learnt = State(learner, [*state.arms, *(ArmSums() for _ in range(new))])
+    view.learnt = replace(state, learner=learner, arms=[*state.arms, *(ArmSums() for _ in range(new))])
+    for arm in {*after.active} - {*before.active} if state.recent else ():
+        view.learnt.recently()[arm] = Recent()

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import math
+
 from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import Block, Decision, HandedOut
-from holdfast.decisions.requests import End, Settle
-from holdfast.decisions.rules.arms import HandOut, compared, held_back, who_play, with_stretch
+from holdfast.decisions.moves import DOWN, FAILING, GAIN, cheapest, worth_moving
+from holdfast.decisions.options import checked_duration
+from holdfast.decisions.requests import Ask, End, Settle
+from holdfast.decisions.rules.arms import HandOut, changes_hands, compared, held_back, who_play, who_plays, with_stretch
 from holdfast.decisions.rules.breakers import handed_out
-from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, settle, settle_due, wait_for
+from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, learn_so_far, settle, settle_due, wait_for
+from holdfast.decisions.settings import Move, moves_of
 from holdfast.errors import HoldfastError, InvalidParameter
 
-MOST_STRETCHES = 64
-"""Times that a conversation may be handed to other arms; each ask reads and writes them all."""
 
-
-def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[Decision] | HoldfastError:
+def continue_conversation(view: View, request: Ask, call: HandOut) -> list[Decision] | HoldfastError:
     """Hand out rounds of a conversation. The first draws its arm, as a block that lasts until its end."""
-    setup, head = view.setup, view.head
+    setup, head, n, key = view.setup, view.head, request.n, request.key or ""
+    cost = setup.settings.move_cost if request.move_cost is None else request.move_cost
+    life = checked_duration("key_life", request.key_life or setup.settings.key_life).total_seconds()
     if setup.policy.waits_for_losses:
         return InvalidParameter("key", f"is not for {setup.policy.label}, which waits for the losses of each draw", key)
     block = live_conversation(view, key)
@@ -34,24 +39,58 @@ def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[D
         block = block._replace(share=share, price=price)
         view.events.begun[number] = block
         head = head._replace(block=number, drawn=head.drawn + 1)
-    rounds, played = range(block.rounds, block.rounds + n), block.played
-    for part, arm, probability in who_play(view, block, block.arm, rounds, call) if call.down else ():
-        played = with_stretch(played, part, arm, probability)
-        handed_out(view, arm, block.number, part.start, call.clock)
-    if not call.down:
-        handed_out(view, block.arm, block.number, rounds.start, call.clock)
+    if cost is not None and not block.forced:
+        block = _moved(view, block, cost, call) if block.rounds else block._replace(moves="[]")
+    rounds, played, home = range(block.rounds, block.rounds + n), block.played, home_of(block)
+    if home != block.arm and home in setup.active and home not in call.down:
+        played = with_stretch(played, rounds, home, 1.0)
+        handed_out(view, home, block.number, rounds.start, call.clock)
+    else:
+        for part, arm, probability in who_play(view, block, block.arm, rounds, call) if call.down else ():
+            played = with_stretch(played, part, arm, probability)
+            handed_out(view, arm, block.number, part.start, call.clock)
+        if not call.down:
+            handed_out(view, block.arm, block.number, rounds.start, call.clock)
     # `first` is such that the lateness of the latest round is right
-    view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
+    block = block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played)
+    view.change(block._replace(expires=call.clock + life))
     view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request, call.content))
-    idle = call.clock + setup.settings.key_life.total_seconds() if head.next_idle is None else head.next_idle
+    idle = min(call.clock + life, math.inf if head.next_idle is None else head.next_idle)
     view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle, breakers=view.head.breakers)
     return setup.decisions(view.blocks[block.number], rounds, call.clock)
 
 
 def _goes_on(view: View, block: Block, clock: float) -> bool:
     """Return True unless a conversation was idle too long, lost its arm for good, or changed hands too often."""
-    kept = clock - block.last <= view.setup.settings.key_life.total_seconds() and view.setup.plays(block)
-    return kept and block.played.count("[") <= MOST_STRETCHES
+    return clock <= block.expires and view.setup.plays(block) and not changes_hands(block)
+
+
+def home_of(block: Block) -> int:
+    """Return the arm that has the cache of a conversation."""
+    return moves_of(block)[-1].arm if len(block.moves) > len("[]") else block.arm
+
+
+def _moved(view: View, block: Block, cost: float, call: HandOut) -> Block:
+    """Move a conversation if its arm is down or keeps failing, or another is worth the cost.
+
+    The policy hears of no round after that: its draw was of another arm.
+    """
+    setup, home, state = view.setup, home_of(block), view.learnt or view.load()
+    recent, down = state.recently(), call.down | {home}
+    block = block._replace(moves=block.moves or "[]")
+    best = cheapest(recent, [arm for arm in setup.active if arm not in down])
+    if home in call.down or home not in setup.active:
+        reason = DOWN
+    elif recent[home].fails and (down := down | {arm for arm in setup.active if recent[arm].fails}) < {*setup.active}:
+        reason = FAILING
+    elif worth_moving(recent, home, best, state.turns_to_come(block.rounds), cost):
+        reason = GAIN
+    else:
+        return block
+    arm = who_plays(view, block, block.arm, call._replace(down=frozenset(down)))[0] if best is None else best
+    if not block.learnt and setup.learns_from(block):
+        block = learn_so_far(view, block)
+    return block._replace(moves=json.dumps([*moves_of(block), Move(block.rounds, arm, reason)]))
 
 
 def live_conversation(view: View, key: str) -> Block | None:
@@ -72,6 +111,8 @@ def end(view: View, request: End) -> bool:
 
 def end_conversation(view: View, block: Block, clock: float) -> None:
     """Hand out no more rounds, so that the block is settled once its losses are in or patience runs out."""
+    if block.moves:
+        view.state().count_conversation(block.rounds)
     wait_for(view, block._replace(live=0), clock, view.head.asked)
     block = view.block(block.number)
     if block.told == block.rounds:
@@ -80,17 +121,16 @@ def end_conversation(view: View, block: Block, clock: float) -> None:
 
 def end_idle(view: View, clock: float) -> None:
     """End conversations that were idle too long, a few in each call."""
-    life = view.setup.settings.key_life.total_seconds()
     if view.head.next_idle is None or clock < view.head.next_idle:
         return
     most = FORGET_AT_ONCE + len(view.events.changed)
     stored = view.reads.blocks("longest idle", most)
     every = {block.number: block for block in stored} | view.blocks
-    live = sorted((b for b in every.values() if b.live), key=lambda b: (b.last, b.number))
-    idle = [block for block in live if clock - block.last > life]
+    live = sorted((b for b in every.values() if b.live), key=lambda b: (b.expires, b.number))
+    idle = [block for block in live if clock > block.expires]
     for block in idle:
         end_conversation(view, block, clock)
-    left = live[len(idle)].last + life if len(live) > len(idle) else clock if len(stored) == most else None
+    left = live[len(idle)].expires if len(live) > len(idle) else clock if len(stored) == most else None
     view.head = view.head._replace(next_idle=left, clock=clock)
 
 

@@ -21,7 +21,7 @@ from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut,
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
 from holdfast.decisions.rules import breakers
-from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, players_of, stand_in_for
+from holdfast.decisions.settings import WINDOW, Setup, State, moves_of, parts_of, player_of, players_of, stand_in_for
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -194,6 +194,8 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
         settle(view, block, clock)
     elif block.live and not block.learnt and block.told == block.rounds:
         _learn_early(view, block)
+    if block.moves:
+        _hear(view, block, round, loss, isinstance(outcome, Outcome) and outcome.bad)
     return Receipt(id, True)
 
 
@@ -334,7 +336,7 @@ def _count_late(view: View, block: Block, told: Loss) -> None:
     squares, late = block.squares + told.loss * told.loss, block.late + 1
     later = block._replace(told=block.told + 1, late=late, losses=losses, total=math.fsum(losses), squares=squares)
     view.change(later)
-    state.arms[players_of(block, told.round + 1)[told.round][0]].hear(told.loss, block.stand_in)
+    state.arms[player_of(block, told.round)[0]].hear(told.loss, block.stand_in)
     if not setup.learns_from(block) or setup.sees_all or block.learnt:
         return
     values = block_values(setup, block)
@@ -413,7 +415,8 @@ def take_back(view: View, clock: float) -> None:
         block = view.blocks.get(stored.number, stored)
         if block.settled_order is None and block.last > clock:
             due = None if block.due is None else view.setup.settings.due(clock, head.asked)
-            block = block._replace(last=clock, due=due)
+            expires = block.expires - (block.last - clock) if block.live else 0.0
+            block = block._replace(last=clock, due=due, expires=expires)
             view.change(block)
         if block.settled_order is None and block.due is not None:
             waiting.append((block.due, block.last))
@@ -480,6 +483,8 @@ def _learnt(setup: Setup, block: Block, values: Array, pieces: Sequence[float], 
     total, weight = normalised_total(setup.policy, setup.bounds_of(block), pieces, float(rounds)), float(rounds)
     if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
         total, weight = total / rounds * values[1], values[1]
+    elif setup.policy.waits_for_losses and block.rounds < values[1]:  # it was cut short, and sums are compared
+        total, weight = total * values[1] / block.rounds, weight * values[1] / block.rounds
     return total, weight
 
 
@@ -487,8 +492,20 @@ def _learn_early(view: View, block: Block) -> None:
     """Learn from an open conversation that has enough losses; their mean represents all of it."""
     after = view.setup.settings.learn_after
     if after is not None and block.told >= after and view.setup.learns_from(block):
+        view.change(learn_so_far(view, block))
+
+
+def learn_so_far(view: View, block: Block) -> Block:
+    """Let the policy learn from an open conversation by the losses that have come, and from no later ones."""
+    if block.told:
         _observe(view, block, block.losses, block.told)
-        view.change(block._replace(learnt=view.head.settled + 1))
+    return block._replace(learnt=view.head.settled + 1)
+
+
+def _hear(view: View, block: Block, round: int, loss: float, failed: bool) -> None:
+    """Count a loss among the latest of its arm, but for what the first turn after a move has paid for it."""
+    if failed or round not in {move.round for move in moves_of(block)}:
+        view.state().recently()[player_of(block, round)[0]].hear(loss, failed)
 
 
 def _losses_of(view: View, number: int) -> list[Loss]:
