@@ -65,8 +65,6 @@ class Machine(RuleBasedStateMachine):
     def begin(
         self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after, breaker, move_cost
     ):
-        self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after, breaker, move_cost
-    ):
         self.policy = GAMES[policy]
         rounds = None if seconds is not None or self.policy.waits_for_losses else rounds
         self.place = self.make_place()
