@@ -51,6 +51,10 @@ def test_a_late_loss_counts_in_place_of_what_stood_for_it(place):
     assert totals.arms == as_if.arms
     assert router.probabilities == pytest.approx(twin.probabilities, rel=1e-12)
     assert router.history.log.select("loss", "status").rows() == [(0.5, "told"), (0.75, "late")]
+    router.change(remember=0)
+    play(router, 4)
+    forgotten = router.history.log.head(2).select("loss", "status", "single").rows()
+    assert forgotten == [(0.625, "told", False), (0.625, "late", False)]
 
 
 def test_who_asks_for_it_has_late_losses_refused(place):
@@ -198,3 +202,29 @@ def test_games_in_which_losses_often_do_not_come_go_on(name, missing):
         state = json.loads(stored.state_text())["numbers"]
     assert np.isfinite([number for value in state.values() for number in np.ravel(value)]).all()
     assert router.history.totals.missing > 0
+
+
+def test_a_block_is_overdue_after_fifty_rounds_or_three_times_the_lateness(place):
+    """Since its last round, where losses are waited for without limit."""
+    router = place.open("chat", hf.Exp3(arms=["a", "b"]), seed=1, patience="forever")
+    router.tell(router.ask().id, 0.5)
+    router.ask()
+    for rounds in range(1, 61):
+        router.tell(router.ask().id, 0.5)
+        assert router.history.totals.overdue == (rounds >= 50)
+    late = router.ask()
+    for _ in range(2000):
+        router.ask()
+    router.tell(late.id, 0.5)
+    totals = router.history.totals
+    assert totals.lateness == pytest.approx(2000 / 62)
+    assert totals.overdue == 2001 - math.ceil(3 * totals.lateness)
+
+
+def test_a_loss_that_stands_for_missing_ones_may_be_any_of_the_range(place):
+    policy = hf.Exp3(2, units=(10.0, 20.0))
+    for name, missing in (("least", 10.0), ("most", 20.0)):
+        assert place.open(name, policy, missing=missing).rounds == 0
+    for missing in (9.999, 20.001):
+        with pytest.raises(hf.InvalidParameter, match="a loss from 10 to 20"):
+            place.open("wrong", policy, missing=missing)

@@ -258,19 +258,22 @@ def test_one_step_of_the_process_is_a_supermartingale():
                 assert chance @ step <= 1 + 1e-12
 
 
+@pytest.mark.parametrize("largest", [1.0, 2.0, 7.0, 30.0])
 @pytest.mark.parametrize("variance", [0.0, 1.0, 1e3, 1e7])
-def test_the_radius_is_the_root_of_the_mixture(variance):
-    """In 50 digits, term by term."""
+def test_the_radius_is_the_root_of_the_mixture(variance, largest):
+    """In 50 digits, term by term: every second power of √½ but those that are too large for the largest unit."""
     scale, error = 10.0, 0.04
-    u = float(holdback.radius(variance, scale, error))
+    u = float(holdback.radius(variance, scale, error, largest))
     with mpmath.workdps(50):
+        first = next(k for k in range(80) if 2**k >= largest**2)
+        bound = scale * mpmath.sqrt(2) ** first
         total = mpmath.mpf(0)
         weights = mpmath.mpf(0)
-        for k in range(80):
-            share = mpmath.mpf(2) ** (-mpmath.mpf(k) / 2) * mpmath.mpf(3) / 4
+        for k in range(first, first + 80):
+            share = mpmath.mpf(2) ** (-mpmath.mpf(k - first) / 2) * mpmath.mpf(3) / 4
             weight = mpmath.mpf(1) / ((k + 1) * (k + 2))
-            psi = (-mpmath.log(1 - share) - share) / scale**2
-            total += weight * mpmath.exp(share / scale * u - psi * variance)
+            psi = (-mpmath.log(1 - share) - share) / bound**2
+            total += weight * mpmath.exp(share / bound * u - psi * variance)
             weights += weight
         assert float(total) == pytest.approx(2 / error, rel=1e-9)
         assert weights <= 1

@@ -7,13 +7,15 @@ import sqlite3
 from collections import defaultdict
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from scipy import stats
 from service import InThread, Web
 
 import holdfast as hf
 from holdfast.service import pages
 from holdfast.service.access import TokenFile
-from holdfast.text import five_digits, number
+from holdfast.text import five_digits, number, with_interval
 
 SCALE = hf.Scale(latency=(0.2, 8.0, 3), price=(0.0, 0.02, 1), error=1.0)
 NOW = 1_800_000_000.0
@@ -136,6 +138,20 @@ def test_the_metrics_are_the_rows(played):
     assert sum(chances) == pytest.approx(1.0)
 
 
+def interval_of(connection, name):
+    """That of a ratio of block totals, among blocks that have a loss, around the mean of what counted."""
+    rows = connection.execute("SELECT losses, told, arm FROM holdfast_blocks WHERE told > 0").fetchall()
+    mine = [
+        (math.fsum(json.loads(losses)), told) for losses, told, arm in rows if ("east", "west", "north")[arm] == name
+    ]
+    totals, counts = np.array(mine).T
+    off = totals - totals.sum() / counts.sum() * counts
+    n = len(off)
+    half = stats.t.ppf(0.975, n - 1) * math.sqrt((off**2).sum() * n / (n - 1)) / counts.sum()
+    counted = mean(expected(connection, NOW)[name]["counted"])
+    return max(counted - half, 0.0), min(counted + half, 1.0)
+
+
 def test_the_page_is_the_rows(played):
     web, connection, clock = played
     page = web("GET", "/games/g").body.decode()
@@ -154,7 +170,7 @@ def test_the_page_is_the_rows(played):
         mine = rows[name]
         assert cells["rounds"] == number(len(mine["rounds"]))
         assert cells["losses"] == number(len(mine["told"]))
-        assert cells["mean loss (95 %)"].startswith(f"{mean(mine['counted']):.3g}"[:4])
+        assert cells["mean loss (95 %)"] == with_interval(mean(mine["counted"]), interval_of(connection, name))
         for label, kind in (("last hour", "hour"), ("last day", "day"), ("last 1,000", "latest")):
             values = mine[kind]
             assert cells[label] == (f"{mean(values):.4g} ({number(len(values))})" if values else "–")
