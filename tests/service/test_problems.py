@@ -9,7 +9,7 @@ from service import GAME
 import holdfast as hf
 from holdfast import errors
 from holdfast.service.messages import Changes, NewGame
-from holdfast.service.operations import known_fields
+from holdfast.service.operations import unknown_field
 from holdfast.service.problems import problem_of, words_of
 
 ARMS = ["a", "b"]
@@ -79,10 +79,12 @@ def test_titles_are_words_alone():
 
 @pytest.mark.parametrize(("kind", "body"), [(NewGame, {**GAME, "armz": 1}), (Changes, {"wanted": {"armz": 1}})])
 def test_an_unknown_field_is_told_the_known_ones(kind, body):
-    with pytest.raises(msgspec.ValidationError) as refused:
+    with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(msgspec.json.encode(body), type=kind)
-    words = known_fields(kind, str(refused.value))
-    assert words.startswith("; its fields are patience, missing, ")
+    words = unknown_field(kind, body)
+    assert "unknown field 'armz'; its fields are patience, missing, " in words
+    assert words.startswith("wanted: ") == ("wanted" in body)
+    assert unknown_field(kind, {name: value for name, value in body.items() if name not in ("armz", "wanted")}) == ""
     assert "policy, arms, switching_cost" in words
     assert words.endswith("did you mean 'arms'?")
 

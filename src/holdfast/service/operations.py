@@ -81,20 +81,24 @@ async def body_of(service: Service, request: Request, kind: type, *, may_be_empt
     try:
         return _decoder(kind).decode(data)
     except msgspec.ValidationError as error:
-        raise Refused(422, f"the body must be as /openapi.json says: {error}{known_fields(kind, str(error))}") from None
+        wrong = unknown_field(kind, msgspec.json.decode(data)) or str(error)
+        raise Refused(422, f"the body must be as /openapi.json says: {wrong}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, f"the body must be JSON: {error}") from None
 
 
-def known_fields(kind: Any, error: str) -> str:
-    """Return the known fields when msgspec rejects another, with the path of a nested one."""
-    found = re.search(r"unknown field `(.*?)`(?: - at `\$\.(\w+)`)?$", error)
-    if found is None:
+def unknown_field(kind: Any, value: Any) -> str:
+    """Name the first field of a body that its kind does not have, and those that it has; empty if there is none."""
+    if not isinstance(value, dict) or not kind.__struct_config__.forbid_unknown_fields:
         return ""
-    if found[2] is not None:
-        kind = next(one for one in get_args(get_type_hints(kind)[found[2]]) if hasattr(one, "__struct_fields__"))
-    names = kind.__struct_fields__
-    return f"; its fields are {', '.join(names)}{nearest(found[1], names)}"
+    hints = get_type_hints(kind)
+    for name, inner in value.items():
+        if name not in hints:
+            return f"unknown field {name!r}; its fields are {', '.join(kind.__struct_fields__)}{nearest(name, hints)}"
+        for nested in (one for one in (hints[name], *get_args(hints[name])) if hasattr(one, "__struct_fields__")):
+            if found := unknown_field(nested, inner):
+                return f"{name}: {found}"
+    return ""
 
 
 def answer(content: Any, status: int = 200) -> Response:

@@ -89,7 +89,9 @@ class Task:
     @property
     def late_numbers(self) -> int:
         """Numbers that a game keeps of blocks whose losses are not all known."""
-        return late_numbers(None if self.delay is None else self.delay.longest, self.policy.kernels.block_layout.n_numbers)
+        return late_numbers(
+            None if self.delay is None else self.delay.longest, self.policy.kernels.block_layout.n_numbers
+        )
 
     def lanes(self) -> list[tuple[int, int]]:
         """Return (replications, lanes) of each part of the task. A few left over are played one by one."""
