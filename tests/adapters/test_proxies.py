@@ -86,7 +86,7 @@ class Traffic(threading.Thread):
                 answer = wire.getresponse()
                 self.seen.append((time.monotonic(), answer.status, answer.read().decode()))
                 wire.close()
-            except OSError as error:
+            except (OSError, http.client.HTTPException) as error:
                 self.seen.append((time.monotonic(), 0, str(error)))
 
     def since(self, then: float) -> list[tuple[int, str]]:
@@ -224,6 +224,49 @@ def test_requests_follow_the_arm_and_none_fails(kind: str, tmp_path: Path, backe
 
 
 @pytest.mark.parametrize("kind", ["haproxy", "envoy"])
+def test_a_server_that_dies_is_left_before_the_interval_ends(
+    kind: str, tmp_path: Path, backends: dict[str, Backend]
+) -> None:
+    """Its health check fails and the others are drained, so that nobody would answer until the interval's end."""
+    port, ends = free_port(), threading.Event()
+    command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
+    check = "{timeout: 1s, interval: 0.2s, no_traffic_interval: 0.2s, unhealthy_threshold: 1, healthy_threshold: 1, "
+    check += "http_health_check: {path: /}}"
+    changes = [
+        (" weight 100 ", " check inter 200ms fall 1 rise 1 weight 100 "),
+        ("backend app\n", "backend app\n    option httpchk GET /\n"),
+        ("      eds_cluster_config", f"      health_checks: [{check}]\n      eds_cluster_config"),
+    ]
+    config = Path(next(str(part) for part in command if str(part).startswith(str(tmp_path))))
+    text = config.read_text()
+    for old, new in changes:
+        text = text.replace(old, new)
+    config.write_text(text.replace("default_backend app\n    option httpchk GET /", "default_backend app"))
+    steering = steering_of({**settings_for(kind, tmp_path, backends, port), "interval": "60s"})
+    steering.proxy.move("a")
+    with Process(command, front):
+        traffic = Traffic(front)
+        playing = threading.Thread(target=steering.play, args=(None, ends), daemon=True)
+        playing.start()
+        until(lambda: {name for _, name in traffic.since(time.monotonic() - 0.5)} == {steering.arm}, "none is held")
+        held = steering.arm
+        other = {"a": "b", "b": "a"}[str(held)]
+        backends[str(held)].fails = True
+        until(lambda: traffic.seen[-1][1:] == (200, other), "the server that is down is held", 15.0)
+        time.sleep(1.0)
+        assert {answer[1:] for answer in traffic.seen[-9:]} == {(200, other)}
+        (told,) = [one for one in steering.router.history.blocks() if one.told][:1]
+        assert "ab"[told.arm] == held
+        backends[str(held)].fails = False
+        until(lambda: held not in steering.proxy.down(), "it is not up again")
+        ends.set()
+        playing.join(timeout=20)
+        traffic.ends.set()
+        traffic.join(timeout=20)
+    steering.close()
+
+
+@pytest.mark.parametrize("kind", ["haproxy", "envoy"])
 def test_failures_and_latency_are_read_back(kind: str, tmp_path: Path, backends: dict[str, Backend]) -> None:
     port = free_port()
     command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
@@ -341,6 +384,9 @@ class Broken:
     arms = ("a", "b")
 
     def move(self, arm: str) -> None:
+        raise OSError("it is away")
+
+    def down(self) -> set[str]:
         raise OSError("it is away")
 
     def counts(self, arm: str) -> Counts:
@@ -484,6 +530,9 @@ def test_a_loss_is_of_what_was_counted_in_between() -> None:
 
         def move(self, arm: str) -> None:
             pass
+
+        def down(self) -> set[str]:
+            return set()
 
         def counts(self, arm: str) -> Counts:
             return next(self.seen)

@@ -18,7 +18,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -45,6 +45,8 @@ SETTLING = 0.3
 """Seconds for which arms that are left still take requests, after HAProxy has been told of the new one."""
 ANSWER = 5.0
 """Seconds for an answer of a proxy."""
+LOOK = 1.0
+"""Seconds between looks at whether the arm is up."""
 
 
 SETTINGS = (
@@ -111,14 +113,23 @@ class HAProxy:
             if arm != self._arm:
                 self._arm, self._heard = arm, float("inf")
 
+    def down(self) -> set[str]:
+        """Return the arms whose health check has failed, and those in maintenance."""
+        rows = self._rows()
+        return {arm for arm in self.arms if arm in rows and rows[arm]["status"].startswith(("DOWN", "MAINT"))}
+
     def counts(self, arm: str) -> Counts:
         """Return what ``show stat`` says. Its mean latency is that of the last 1,024 requests."""
-        for row in csv.DictReader(self._said("show stat").lstrip("# ").splitlines()):
-            if row["pxname"] == self._backend and row["svname"] == arm:
-                requests = float(row["stot"] or 0)
-                failures = sum(float(row[name] or 0) for name in ("econ", "eresp", "hrsp_5xx"))
-                return Counts(requests, failures, requests * float(row["ttime"] or 0) / 1000.0)
-        raise HoldfastError(f"HAProxy's backend {self._backend!r} has no server {arm!r}")
+        row = self._rows().get(arm)
+        if row is None:
+            raise HoldfastError(f"HAProxy's backend {self._backend!r} has no server {arm!r}")
+        requests = float(row["stot"] or 0)
+        failures = sum(float(row[name] or 0) for name in ("econ", "eresp", "hrsp_5xx"))
+        return Counts(requests, failures, requests * float(row["ttime"] or 0) / 1000.0)
+
+    def _rows(self) -> dict[str, dict[str, str]]:
+        rows = csv.DictReader(self._said("show stat").lstrip("# ").splitlines())
+        return {row["svname"]: row for row in rows if row["pxname"] == self._backend}
 
     def latency(self, before: Counts, after: Counts) -> float:
         """Return the mean seconds of a request: HAProxy forgets by itself."""
@@ -166,18 +177,27 @@ class Envoy:
         resource = {"@type": kind, "cluster_name": self._cluster, "endpoints": [{"lb_endpoints": endpoints}]}
         write_whole(self._file, json.dumps({"resources": [resource]}, indent=1).encode())
 
+    def down(self) -> set[str]:
+        """Return the arms whose health check has failed, and those ejected as outliers."""
+        failed = ("failed_active_health_check", "failed_outlier_check")
+        return {arm for arm, host in self._hosts().items() if any(host["health_status"].get(name) for name in failed)}
+
     def counts(self, arm: str) -> Counts:
         """Return the arm's requests and failures, and the seconds of the cluster: it has one arm at a time."""
-        host, port = self._places[arm]
-        for cluster in json.loads(self._said("/clusters?format=json"))["cluster_statuses"]:
-            for one in cluster.get("host_statuses", []) if cluster["name"] == self._cluster else []:
-                place = one["address"]["socket_address"]
-                if (place["address"], place["port_value"]) == (host, port):
-                    stats = {stat["name"]: float(stat.get("value", 0)) for stat in one["stats"]}
-                    failed = stats.get("rq_error", 0.0) + stats.get("cx_connect_fail", 0.0)
-                    requests = stats.get("rq_total", 0.0) + stats.get("cx_connect_fail", 0.0)
-                    return Counts(requests, failed, self._seconds())
-        raise HoldfastError(f"Envoy's cluster {self._cluster!r} has no endpoint {host}:{port}")
+        host = self._hosts().get(arm)
+        if host is None:
+            raise HoldfastError("Envoy's cluster {!r} has no endpoint {}:{}".format(self._cluster, *self._places[arm]))
+        stats = {stat["name"]: float(stat.get("value", 0)) for stat in host["stats"]}
+        failed = stats.get("rq_error", 0.0) + stats.get("cx_connect_fail", 0.0)
+        requests = stats.get("rq_total", 0.0) + stats.get("cx_connect_fail", 0.0)
+        return Counts(requests, failed, self._seconds())
+
+    def _hosts(self) -> dict[str, Any]:
+        clusters = json.loads(self._said("/clusters?format=json"))["cluster_statuses"]
+        hosts = [host for one in clusters if one["name"] == self._cluster for host in one.get("host_statuses", [])]
+        places = [host["address"]["socket_address"] for host in hosts]
+        found = {(place["address"], place["port_value"]): host for place, host in zip(places, hosts, strict=True)}
+        return {arm: found[place] for arm, place in self._places.items() if place in found}
 
     def _seconds(self) -> float:
         text = self._said(f"/stats/prometheus?filter={quote(f'^cluster.{self._cluster}.upstream_rq_time$')}")
@@ -233,16 +253,37 @@ class Steering:
 
     def round(self, ends: threading.Event) -> None:
         """Play one interval. Whatever fails, the proxy keeps its arm."""
-        decision = self._tried("the game was not asked", self._asked)
+        down = self._down()
+        decision = self._tried("the game was not asked", lambda: self._asked(down))
         before = None
         if decision is not None and self._tried("the proxy was not moved", lambda: self._moved(str(decision.arm))):
             before = self._tried("the proxy's counts were not read", lambda: self.proxy.counts(str(decision.arm)))
-        if ends.wait(self.interval) or decision is None or before is None:
+        if self._waited(ends, down) or decision is None or before is None:
             return
         self._tried("the loss was not told", lambda: self._tell(decision, before))
 
-    def _asked(self) -> Decision:
-        return self.router.ask(deadline=max(self.interval, 1.0))
+    def _asked(self, down: set[str]) -> Decision:
+        names = [arm for arm in self.router.policy.arms or () if str(arm) in self.proxy.arms]
+        up = [arm for arm in names if str(arm) not in down]
+        available = up if 0 < len(up) < len(names) else None
+        return self.router.ask(deadline=max(self.interval, 1.0), available=available)
+
+    def _down(self) -> set[str]:
+        """Return the arms that are down; none where the proxy does not say, which reading its counts reports."""
+        with suppress(Exception):
+            return self.proxy.down()
+        return set()
+
+    def _waited(self, ends: threading.Event, down: set[str]) -> bool:
+        """Wait for the end of the interval, or until the arm goes down while another is up; return whether all ends."""
+        until = time.monotonic() + self.interval
+        while (left := until - time.monotonic()) > 0:
+            if ends.wait(min(left, LOOK)):
+                return True
+            now = self._down()
+            if self.arm in now - down and len(now) < len(self.proxy.arms):
+                break
+        return False
 
     def _moved(self, arm: str) -> bool:
         if arm not in self.proxy.arms:  # to drain all that there are would leave none
