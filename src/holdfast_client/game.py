@@ -11,7 +11,7 @@ from secrets import token_hex
 from threading import Lock
 from time import time, time_ns
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from holdfast_client.connection import Problem, Server, Unreachable
 
@@ -345,6 +345,12 @@ class Game:
         found: dict[str, Any] = self.send("GET", f"/compare?confidence={confidence!r}")
         return found
 
+    def judge(self, arm: str | int, against: str | int, confidence: float = 0.95) -> dict[str, Any]:
+        """Return whether an arm is better or worse than another: its ``verdict``, the interval, and in ``words``."""
+        query = urlencode({"arm": arm, "against": against, "confidence": repr(confidence)})
+        found: dict[str, Any] = self.send("GET", f"/judge?{query}")
+        return found
+
     def change(self, **changes: Any) -> dict[str, Any]:
         """Change settings, or pause, resume, pin and unpin arms: fields of ``PATCH``. Return the game afterwards.
 
@@ -357,6 +363,7 @@ class Game:
     aend, asettle, aexport = _in_thread(end), _in_thread(settle), _in_thread(export)
     adecision = _in_thread(decision)
     aview, asummary, acompare = _in_thread(view), _in_thread(summary), _in_thread(compare)
+    ajudge = _in_thread(judge)
     aobserve = _in_thread(observe)  # type: ignore[arg-type]  # an option might be called `self`
     achange = _in_thread(change)  # type: ignore[arg-type]
 

@@ -49,6 +49,12 @@ class ModelBlock:
     """When its last round was handed out, or its conversation ended."""
     stand_in: float | None = None
     settled: bool = False
+    given: int | None = None
+    """The arm that has it in place of its own, which was drawn with more than its share."""
+
+    @property
+    def player(self) -> int:
+        return self.arm if self.given is None else self.given
 
 
 @dataclass
@@ -78,6 +84,8 @@ class Model:
         key_life: float = 3600.0,
         move_cost: float | None = None,
         breaker: hf.Breaker | None = None,
+        share: dict[int, tuple[float, float, float]] | None = None,
+        most_switches: tuple[int, float] | None = None,
     ) -> None:
         self.move_cost = move_cost
         self.heard_of: dict[int, list[tuple[float, bool]]] = {}
@@ -91,6 +99,10 @@ class Model:
         """Rounds asked when it came back."""
         self.tripped: dict[int, Tripped] = {}
         self.holdback = holdback
+        self.share, self.most_switches = share or {}, most_switches
+        self.began = -math.inf
+        """When ramps began: first and last share, and seconds between."""
+        self.switched: list[float] = []
         self.learn_after = math.inf if learn_after is None else learn_after
         self.auto = auto
         self.late_by = self.late_seconds = 0.0
@@ -144,7 +156,7 @@ class Model:
 
     def _settle(self, block: ModelBlock) -> None:
         if len(block.losses) < block.rounds and self.missing != "drop":
-            pool = list(block.losses.values()) or self.known.get(block.arm, [])
+            pool = list(block.losses.values()) or self.known.get(block.player, [])
             low, high = self.policy.bounds
             mean = math.fsum(pool) / len(pool) if pool else (low + high) / 2
             block.stand_in = {"mean": mean, "highest": high}.get(self.missing, self.missing)
@@ -171,6 +183,7 @@ class Model:
         self.clock, self.leap = clock, 0.0
         for one in self.tripped.values():
             one.until = min(one.until, clock + one.pause)
+        self.switched = [min(at, clock) for at in self.switched]
         for block in self.blocks:
             block.expires -= max(block.last - clock, 0.0)
             block.last = min(block.last, clock)
@@ -215,7 +228,22 @@ class Model:
         share = self.holdback if rule is not None else -self.holdback
         price = getattr(self.policy, "switching_cost", 0.0) if share else 0.0
         arm = rule if held and rule is not None else self.active[drawn]
-        return ModelBlock(number, arm, rounds, game.block.copy(), share, price, forced=held)
+        block = ModelBlock(number, arm, rounds, game.block.copy(), share, price, forced=held)
+        if self.share and not held:
+            self._keep_to_shares(block)
+        return block
+
+    def _keep_to_shares(self, block: ModelBlock) -> None:
+        p = dict(zip(self.active, self.game.probabilities(), strict=True))
+        if block.arm not in self.share:
+            return
+        first, last, over = self.share[block.arm]
+        passed = min(max((self.seen - self.began) / over, 0.0), 1.0) if over else 1.0
+        cap = last if passed == 1.0 else first ** (1 - passed) * last**passed
+        text = self.game.stream.astype("<u8").tobytes() + str(block.number).encode() + b"share"
+        coin = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") / 2**64
+        if coin * p[block.arm] >= min(cap, p[block.arm]):
+            block.given = max((arm for arm in self.active if arm not in self.share), key=lambda arm: p[arm])
 
     def _mean(self, arm: int) -> float:
         """Mean of the latest losses of an arm: the twentieth and each later one moves it by a twentieth."""
@@ -231,10 +259,10 @@ class Model:
     def _leaves(self, block: ModelBlock, down: set[int], cost: float) -> tuple[int, str] | None:
         """Where a conversation goes, and why, if it leaves its arm."""
         assert block.moves is not None
-        home = block.moves[-1][1] if block.moves else block.arm
+        home = block.moves[-1][1] if block.moves else block.player
         others = [arm for arm in self.active if arm not in down and arm != home]
         well = [arm for arm in others if not self._fails(arm)]
-        known = [arm for arm in well if len(self.heard_of.get(arm, [])) >= 5]
+        known = [arm for arm in well if arm not in self.share and len(self.heard_of.get(arm, [])) >= 5]
         best = min(known, key=self._mean) if known else None
         if home in down or home not in self.active:
             return best if best is not None else self._next(block, down | {home}), "down"
@@ -268,7 +296,7 @@ class Model:
         life: float | None,
     ) -> list[tuple[int, int, int]]:
         live = [b for b in self.blocks if b.live and b.key == key]
-        for block in [b for b in live if b.arm not in self.active or b.number <= self.since[b.arm]]:
+        for block in [b for b in live if {b.arm, b.player} - set(self.active) or b.number <= self.since[b.arm]]:
             self._end(block)
             live.remove(block)
         if not live:
@@ -282,8 +310,8 @@ class Model:
         cost = self.move_cost if cost is None else cost
         if cost is not None and not block.forced:
             self._move(block, down | out, cost)
-        home = block.moves[-1][1] if block.moves else block.arm
-        stays = home != block.arm and home in self.active and home not in down | out
+        home = block.moves[-1][1] if block.moves else block.player
+        stays = home != block.player and home in self.active and home not in down | out
         for place in range(block.rounds, block.rounds + n):
             hand = self._hand(home, block.number, place) if stays else None
             block.by.append(self._plays(block, down, out, block.arm, place) if hand is None else hand)
@@ -360,15 +388,17 @@ class Model:
 
     def _plays(self, block: ModelBlock, down: set[int], out: set[int], rule: int | None, place: int) -> int:
         """`out` is of a breaker: one round may try an arm of these."""
-        wanted = rule if block.forced and rule is not None else block.arm
+        wanted = rule if block.forced and rule is not None else block.player
         if wanted not in down | out or (wanted in out and self._tries(wanted)):
             return self._hand(wanted, block.number, place)
         return self._hand(self._next(block, down | out), block.number, place)
 
     def _next(self, block: ModelBlock, down: set[int]) -> int:
         """The arm of a block, or the most likely other one while that is down."""
-        if not block.forced and block.arm not in down:
-            return block.arm
+        if not block.forced and block.player not in down:
+            return block.player
+        if set(self.active) - down - set(self.share):
+            down = down | set(self.share)
         game = self.game.copy()
         if block.forced:
             game.begin()
@@ -421,7 +451,10 @@ class Model:
                 self.current.began, self.current.since = self.asked, self.seen
                 self.blocks.append(self.current)
             block = self.current
-            arm = self._plays(block, down, out, rule, block.handed)
+            if self._must_stay(down | out):
+                arm = self.played[-1]
+            else:
+                arm = self._plays(block, down, out, rule, block.handed)
             block.by.append(arm)
             self._play(arm)
             given.append((arm, block.number, block.handed))
@@ -434,6 +467,14 @@ class Model:
             self._set_due(block)
         return given
 
+    def _must_stay(self, down: set[int]) -> bool:
+        if self.most_switches is None or not self.played:
+            return False
+        if self.played[-1] in down or self.played[-1] not in self.active:
+            return False
+        most, over = self.most_switches
+        return sum(at + over > self.seen for at in self.switched) >= most
+
     def _play(self, arm: int) -> None:
         """Play a round outside conversations; a change of arm is paid, by a table of pairs from the second arm on."""
         last = self.played[-1] if self.played else None
@@ -442,6 +483,7 @@ class Model:
             cost = 0.0 if last is None else cost[self.active.index(last)][self.active.index(arm)]
         if arm != last:
             self.paid.append(cost)
+            self.switched += [] if last is None else [self.seen]
         self.played.append(arm)
 
     def change(self, now: float, policy: hf.Policy, active: list[int]) -> None:

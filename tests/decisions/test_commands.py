@@ -199,3 +199,21 @@ def test_old_rows_are_removed_from_the_shell(url):
     run("change", url, "jobs", "--keep", "5")
     with hf.open(url, "jobs", keep=5, settings="same") as router:
         assert router.history.totals.rounds == 30
+
+
+def test_a_canary_from_the_shell(url):
+    hf.open(url, "jobs", hf.Exp3(arms=["old", "b"]), seed=1).close()
+    run("change", url, "jobs", "--add", "new-1", "--share", "new-1=0.2", "--reason", "a canary")
+    with hf.open(url, "jobs") as router:
+        assert router.shares == {"new-1": 0.2}
+        router.tell([(decision.id, 0.9 if decision.arm == "new-1" else 0.1) for decision in router.ask(800)])
+    said = run("judge", url, "jobs", "new-1", "--against", "old").strip()
+    assert said.startswith("worse: new-1 loses 0.")
+    assert json.loads(run("judge", url, "jobs", "new-1", "--against", "old", "--json"))["verdict"] == "worse"
+    run("change", url, "jobs", "--retire", "new-1", "--reason", said)
+    run("change", url, "jobs", "--share", "b=0.01:0.5:7d")
+    run("change", url, "jobs", "--share", "")
+    run("change", url, "jobs", "--most-switches", "switches=10,over=1d")
+    with hf.open(url, "jobs") as router:
+        assert (router.shares, router.switches_left) == ({}, 10)
+        assert router.history.changes[1]["reason"] == said

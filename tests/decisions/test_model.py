@@ -1,7 +1,9 @@
 """Every store against the model: ask, tell, repeat, late, lose, expire, crash and reopen, two handles."""
 
 import math
+from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from conftest import place_in
@@ -29,6 +31,22 @@ GAMES = {
     "exp3": hf.Exp3(2),
     "base": hf.BaSE(2, horizon=60, grid="arithmetic", batches=6),
 }
+
+
+@dataclass(frozen=True)
+class Limit:
+    given: dict[str, Any] = field(default_factory=dict)
+    share: dict[int, tuple[float, float, float]] | None = None
+    most_switches: tuple[int, float] | None = None
+
+
+LIMITS = [
+    Limit(),
+    Limit({"share": {0: 0.2}}, {0: (0.2, 0.2, 0.0)}),
+    Limit({"share": {1: (0.05, 0.9, timedelta(seconds=40))}}, {1: (0.05, 0.9, 40.0)}),
+    Limit({"most_switches": (2, "10s")}, None, (2, 10.0)),
+    Limit({"most_switches": (1, "1h")}, None, (1, 3600.0)),
+]
 
 
 class Crash(Exception):
@@ -61,9 +79,22 @@ class Machine(RuleBasedStateMachine):
         learn_after=st.sampled_from([None, 1, 2]),
         breaker=st.sampled_from([None, hf.Breaker(failures=2, within=3, pause="5s", most="12s", level=0.7)]),
         move_cost=st.sampled_from([None, 0.0, 0.5]),
+        limit=st.sampled_from(LIMITS),
     )
     def begin(
-        self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after, breaker, move_cost
+        self,
+        policy,
+        seed,
+        seconds,
+        rounds,
+        forever,
+        missing,
+        remember,
+        holdback,
+        learn_after,
+        breaker,
+        move_cost,
+        limit,
     ):
         self.policy = GAMES[policy]
         rounds = None if seconds is not None or self.policy.waits_for_losses else rounds
@@ -77,6 +108,7 @@ class Machine(RuleBasedStateMachine):
         options |= {"learn_after": learn_after, "move_cost": move_cost}
         breaker = None if holdback == 1.0 else breaker
         options |= {} if breaker is None else {"breaker": breaker}
+        options |= limit.given
         self.handles = [self.place.open("game", self.policy, seed=seed, **options), self.place.open("game")]
         self.model = Model(
             self.policy,
@@ -89,7 +121,10 @@ class Machine(RuleBasedStateMachine):
             learn_after=learn_after,
             breaker=breaker,
             move_cost=move_cost,
+            share=limit.share,
+            most_switches=limit.most_switches,
         )
+        self.model.began = self.place.clock.now
         self.model.clock = self.model.seen = self.place.clock.now  # a game's time begins with it
 
     def now(self):

@@ -539,12 +539,15 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     web("PATCH", game, {"switching_cost": 1.25, "reason": "test"})
     if "compare" in one.path:
         web("PATCH", game, {"holdback": 0.5})
+    if "judge" in one.path:
+        web("PATCH", game, {"share": {"a": 0.5}})
+        ask(web, game, 60)
     bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Ask": {"n": 2}, "dict": {"loss": 0.5}, "Evaluate": {}}
     if one.body is ObserveBody:
         return  # for policies that see all losses: tests of its own
     bodies |= {"Losses": {"losses": losses}, "CompactBody": {"keep": 100}}
     body = None if one.body is None else bodies[one.body.__name__]
-    query = {"confirm": name, "switching_cost": "0.5"}
+    query = {"confirm": name, "switching_cost": "0.5", "arm": "a", "against": "b"}
     asked = "&".join(f"{key}={query[key]}" for key, _, required in one.query if required)
     path = one.path.replace("{name}", name).replace("{id}", losses[0]["id"] if losses else "")
     answer = web(one.method, f"{path}?{asked}" if asked else path, body)

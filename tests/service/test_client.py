@@ -161,7 +161,20 @@ def test_a_fallback_is_an_arm_and_is_only_for_what_fails(game):
 
 
 def test_every_verb_has_an_asynchronous_form(game):
-    verbs = ["ask", "tell", "tell_all", "end", "observe", "settle", "view", "summary", "compare", "change", "export"]
+    verbs = [
+        "ask",
+        "tell",
+        "tell_all",
+        "end",
+        "observe",
+        "settle",
+        "view",
+        "summary",
+        "compare",
+        "judge",
+        "change",
+        "export",
+    ]
     for kind, names in ((holdfast_client.Game, verbs), (hf.Router, [*verbs[:2], *ROUTER_VERBS])):
         for name in names:
             assert asyncio.iscoroutinefunction(getattr(kind, f"a{name}")), name

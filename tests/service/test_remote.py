@@ -84,6 +84,30 @@ def test_the_comparison_with_a_rule_is_the_stores(place, folder):
         plain.history.compare()
 
 
+def test_shares_budgets_and_judgements_are_the_stores(place, folder):
+    router = place.open(policy=hf.TsallisInf(arms=["a", "b", "c"]), seed=1, share={"c": (0.01, 0.25, "10s")})
+    place.clock.now += 5.0
+    assert router.shares == {"c": pytest.approx(0.05)}
+    place.clock.now += 5.0
+    for decision in router.ask(300):
+        router.tell(decision.id, {"a": 0.9, "b": 0.3, "c": 0.5}[decision.arm])
+    stored = hf.open(f"sqlite:///{folder}/games.db", "chat", clock=place.clock)
+    assert router.judge("c", "a") == stored.judge("c", "a")
+    found = Game(Server(place.at), "chat").judge("c", "a", 0.9)
+    assert (found["verdict"], found["words"]) == (stored.judge("c", "a", 0.9).verdict, str(stored.judge("c", "a", 0.9)))
+    with pytest.raises(hf.InvalidParameter, match="arm must be an arm that the game has"):
+        router.judge("x", "a")
+    with pytest.raises(hf.InvalidParameter, match="most_switches must be left out beside share"):
+        router.change(most_switches=(2, "1d"))
+    router.change(share={}, most_switches=(2, "1d"), reason="promoted")
+    assert (router.shares, router.switches_left) == ({}, 2)
+    while router.switches_left:
+        router.ask()
+    assert stored.switches_left == 0
+    router.change(most_switches=())
+    assert router.switches_left is None
+
+
 def test_the_log_and_the_history_are_those_of_the_store(place, folder):
     router = place.open(policy=contract.SWITCH, seed=1)
     contract.play(router, 50)

@@ -57,6 +57,7 @@ def add_to(app: typer.Typer) -> None:
         "decision": decision,
         "export": export,
         "compare": compare,
+        "judge": judge,
         "change": change,
         "pause": pause,
         "resume": resume,
@@ -304,6 +305,21 @@ def compare(
     print(json.dumps(found.to_json()) if as_json else f"the policy {found.words()}")
 
 
+def judge(
+    url: Url,
+    name: Name,
+    arm: ArmName,
+    against: Annotated[str, typer.Option(help="The arm that it is judged against.")],
+    confidence: Annotated[float, typer.Option(help="Of the interval, which is valid at any time.")] = 0.95,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Judge whether an arm is better than another, by the blocks begun under shares."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        found = router.judge(_arm(router, arm), _arm(router, against), confidence)
+    print(json.dumps(found.to_json()) if as_json else found)
+
+
 @with_options(Settings)
 def change(
     url: Url,
@@ -502,7 +518,7 @@ def _assigned(option: str, given: list[str] | None) -> list[tuple[str, str]]:
     """Names and what is written after their equals sign."""
     pairs = [text.partition("=") for text in names(given)]
     for name, equals, _ in pairs:
-        if not equals or not name.isidentifier():
+        if not equals or not name:
             raise InvalidParameter(option, "must be names with values, such as latency=1.3,price=0.004", given)
     return [(name, text) for name, _, text in pairs]
 

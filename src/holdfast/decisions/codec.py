@@ -211,6 +211,8 @@ def state_text(setup: Setup, state: State) -> str:
         "arms": [vars(arm) for arm in state.arms],
         "day": state.day,
     }
+    if state.switched:
+        content["switched"] = state.switched
     if state.recent or state.ended:
         talks = {"recent": [vars(arm) for arm in state.recent], "ended": state.ended, "turns": state.turns}
         content["conversations"] = talks
@@ -233,4 +235,5 @@ def state_from(setup: Setup, head: Head, text: str) -> State:
             type(arm.mean) is float and math.isfinite(arm.mean) for arm in recent
         ):
             raise ValueError("what conversations lost of late must be numbers")
-    return State(learner, arms, day, recent, talks["ended"], talks["turns"])
+        switched = [float(at) for at in content.get("switched", [])]
+    return State(learner, arms, day, recent, talks["ended"], talks["turns"], switched)

@@ -19,7 +19,17 @@ from holdfast.decisions.codec import block_numbers, chosen_by, undamaged
 from holdfast.decisions.executor import Executor, stored_state
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss
 from holdfast.decisions.requests import Compact
-from holdfast.decisions.settings import ArmSums, Part, Setup, long_wait, moves_of, parts_of, players_of
+from holdfast.decisions.settings import (
+    ArmSums,
+    Part,
+    Setup,
+    assigned,
+    long_wait,
+    moves_of,
+    odds_of,
+    parts_of,
+    players_of,
+)
 from holdfast.decisions.stores.sql import Transaction, row_of, select
 from holdfast.errors import BadStore, InvalidParameter, printable
 from holdfast.extras import pl
@@ -272,6 +282,22 @@ class History:
         since = datetime.fromtimestamp(began[0], UTC).date() if units else None
         return replace(found, since=since, without_rule=without)
 
+    def judge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> holdback.Judgement:
+        """Return whether an arm is better than another, as `Router.judge`."""
+        setup, gone = self._executor.read(lambda transaction, setup: (setup, transaction.head.gone))
+        one, other = (_arm_judged(setup, what, name) for what, name in (("arm", arm), ("against", against)))
+        if one == other:
+            raise InvalidParameter("against", "must be another arm", against)
+        since = max(setup.settings.held_since, gone)
+        units = [u for u in _judged(self.blocks(), setup, since, (one, other)) if min(u.chances) > 0.0]
+        costs, given = [unit.cost for unit in units], np.array([unit.side for unit in units], dtype=np.int64)
+        chances, sizes = [unit.chances for unit in units], [unit.size for unit in units]
+        found = holdback.judge(costs, given, chances, weights=sizes, bounds=setup.bounds, confidence=confidence)
+        began = datetime.fromtimestamp(units[0].began, UTC).date() if units else None
+        counts, waiting = [int((given == side).sum()) for side in (0, 1)], sum(math.isnan(cost) for cost in costs)
+        said = arm, against, len(units), counts[0], counts[1]
+        return holdback.Judgement(*said, *found, confidence=confidence, since=began, open=waiting)
+
     def compact(self, keep: int) -> int:
         """Remove the rows of settled blocks except the last `keep`, and give back their room. Return how many.
 
@@ -351,11 +377,7 @@ def _units(blocks: Iterable[Block], setup: Setup, since: int) -> Iterator[Unit]:
     for block in blocks:
         if block.number <= since or block.forced == PINNED or not block.share:
             continue
-        missing = block.rounds - block.told if block.stand_in is not None else 0
-        counted = block.told + missing
-        total = math.fsum([*block.losses, missing * (block.stand_in or 0.0)])
-        loss = total / counted if counted else 0.5 * sum(setup.bounds)
-        loss = math.nan if block.settled_order is None else loss
+        loss = _mean_loss(block, setup)
         if block.key is not None:
             yield Unit(block.began, block.forced == BY_RULE, 1.0, loss, block.share, block.price)
             continue
@@ -366,6 +388,50 @@ def _units(blocks: Iterable[Block], setup: Setup, since: int) -> Iterator[Unit]:
             switches, last = switches + (last is not None and last != by[0]) / size, by[-1]
         cost = loss + block.price * switches
         yield Unit(block.began, block.forced == BY_RULE, size, cost, block.share, block.price)
+
+
+class Judged(NamedTuple):
+    """A block or a conversation as two arms are judged by it."""
+
+    began: float
+    side: int
+    """0 if it was given to the one arm, 1 if to the other, else −1."""
+    size: float
+    cost: float
+    """Mean loss; NaN if that is not final, 0 where neither arm had it."""
+    chances: tuple[float, float]
+
+
+def _judged(blocks: Iterable[Block], setup: Setup, since: int, arms: tuple[int, int]) -> Iterator[Judged]:
+    """Return each unit begun under shares since the scale was changed.
+
+    It counts for the arm that it was given to, whoever stood in for that while it was down.
+    """
+    for block in blocks:
+        if block.number <= since or not block.odds:
+            continue
+        odds, own = odds_of(block), assigned(block)[0]
+        chances = odds.get(arms[0], 0.0), odds.get(arms[1], 0.0)
+        side = arms.index(own) if own in arms else -1
+        size = 1.0 if block.key is not None else float(block_numbers(setup, block)["rounds"])
+        yield Judged(block.began, side, size, _mean_loss(block, setup) if side >= 0 else 0.0, chances)
+
+
+def _arm_judged(setup: Setup, parameter: str, name: int | str) -> int:
+    if name not in setup.names:
+        known = ", ".join(map(repr, setup.names))
+        raise InvalidParameter(parameter, f"must be an arm that the game has, or had: {known}", name)
+    return setup.names.index(name)
+
+
+def _mean_loss(block: Block, setup: Setup) -> float:
+    """Return the mean loss that counts in a block; NaN where it is not final."""
+    if block.settled_order is None:
+        return math.nan
+    missing = block.rounds - block.told if block.stand_in is not None else 0
+    counted = block.told + missing
+    total = math.fsum([*block.losses, missing * (block.stand_in or 0.0)])
+    return total / counted if counted else 0.5 * sum(setup.bounds)
 
 
 def frame_of(blocks: Iterable[tuple[Block, str | None]], names: Sequence[int | str]) -> pl.DataFrame:

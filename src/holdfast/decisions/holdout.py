@@ -31,6 +31,12 @@ counts with all that its cost can be. S depends on each open cost in a straight 
 known; of V the most is taken. What comes out contains the interval that the final costs will give, whatever they are,
 and so it holds when that one does. The interval holds for all n at once, so n may be chosen by looking: it is taken
 where the interval is narrow. A loss that never comes costs (high − low)/(n·min(π, 1 − π)) of width, and stops nothing.
+
+**Two arms** (`judge`). Under shares each block is given to arm a with a probability p_t and to arm b with q_t, known
+before, else to another. Then D_t = m₁ − m₀ + (Y − m₁)/p_t for a, m₁ − m₀ − (Y − m₀)/q_t for b, and m₁ − m₀ for the
+others; all of the above holds with min(p_t, q_t) in place of min(π, 1 − π). Blocks in which one of the two is rare say
+little and would widen the interval: so the weight of a block is its rounds times p_t·q_t/(p_t + q_t), with which no
+term can exceed its rounds. What is estimated is the difference in the blocks that both might have had.
 """
 
 from __future__ import annotations
@@ -89,22 +95,15 @@ class Saving:
 
     def to_json(self) -> dict[str, Any]:
         """Return the values as JSON carries them, with `words`; null for what is not finite."""
-        content = {**vars(self), "since": None if self.since is None else self.since.isoformat(), "words": self.words()}
-        finite = {
-            name: value for name, value in content.items() if not isinstance(value, float) or math.isfinite(value)
-        }
-        return {**dict.fromkeys(content), **finite}
+        since = None if self.since is None else self.since.isoformat()
+        return _finite({**vars(self), "since": since, "words": self.words()})
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Saving:
         """Return the saving written by `to_json`."""
         unknown = {"difference": math.nan, "low": -math.inf, "high": math.inf}
         unknown |= {"share": math.nan, "share_low": -math.inf, "share_high": math.inf}
-        values = {field.name: content[field.name] for field in fields(cls)}
-        since = None if values["since"] is None else date.fromisoformat(values["since"])
-        return cls(
-            **{**values, "since": since, **{name: value for name, value in unknown.items() if values[name] is None}}
-        )
+        return cls(**_read(cls, content, unknown))
 
     def words(self, since: date | None = None) -> str:
         """Return the saving as a phrase: ``saves 7 % (2 to 12), since 3 March``.
@@ -128,6 +127,130 @@ class Saving:
         if self.share_low > 0.0:
             return f"saves {best} % ({least} to {most}){when}"
         return f"no difference shown: between {-least} % more and {most} % less{when}"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One arm next to another, up to now, by the blocks and conversations that either might have been given."""
+
+    arm: int | str
+    against: int | str
+    units: int
+    """Blocks and conversations that count, from the first."""
+    of_arm: int
+    """Number of them that were given to the arm."""
+    of_against: int
+    """Number of them that were given to the other one."""
+    difference: float
+    """Mean loss of the arm less that of the other; negative is better."""
+    low: float
+    high: float
+    """Confidence interval of the difference, from `low` to `high`, valid at any time."""
+    confidence: float
+    since: date | None = None
+    """Start of the first unit."""
+    open: int = 0
+    """Units of the two arms without a final loss, counted with their whole possible range."""
+
+    @property
+    def verdict(self) -> str:
+        """``better``, ``worse`` or ``not yet``."""
+        return "better" if self.high < 0.0 else "worse" if self.low > 0.0 else "not yet"
+
+    def __str__(self) -> str:
+        """Return the judgement as a phrase.
+
+        >>> str(Judgement("new", "old", 900, 45, 810, -0.12, -0.19, -0.05, 0.95))
+        'better: new loses 0.12 less than old (0.05 to 0.19); 45 and 810 of 900 blocks'
+        """
+        blocks = f"{self.of_arm:,} and {self.of_against:,} of {self.units:,} blocks"
+        if not math.isfinite(self.difference):
+            return f"not yet: no block that either {self.arm} or {self.against} might have had"
+        if self.verdict == "not yet":
+            return (
+                f"not yet: {self.arm} less {self.against} is {self.difference:.3g} "
+                f"({self.low:.3g} to {self.high:.3g}); {blocks}"
+            )
+        more = "less" if self.high < 0.0 else "more"
+        least, most = sorted((abs(self.low), abs(self.high)))
+        said = f"{self.arm} loses {abs(self.difference):.3g} {more} than {self.against} ({least:.3g} to {most:.3g})"
+        return f"{self.verdict}: {said}; {blocks}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the values as JSON carries them, with `verdict` and `words`; null for what is not finite."""
+        since = None if self.since is None else self.since.isoformat()
+        return _finite({**vars(self), "since": since, "verdict": self.verdict, "words": str(self)})
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Judgement:
+        """Return the judgement written by `to_json`."""
+        return cls(**_read(cls, content, {"difference": math.nan, "low": -math.inf, "high": math.inf}))
+
+
+def _finite(content: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in content.items()
+    }
+
+
+def _read(cls: type[Any], content: Mapping[str, Any], unknown: Mapping[str, float]) -> dict[str, Any]:
+    """Return the fields of a class from JSON, with `unknown` in place of null."""
+    values = {field.name: content[field.name] for field in fields(cls)}
+    since = None if values["since"] is None else date.fromisoformat(values["since"])
+    return {**values, "since": since, **{name: value for name, value in unknown.items() if values[name] is None}}
+
+
+def judge(
+    costs: ArrayLike,
+    given_to: ArrayLike,
+    chances: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    confidence: float = 0.95,
+) -> tuple[float, float, float]:
+    """Return the mean cost of one side less that of the other, and its interval, which is valid at any time.
+
+    Parameters
+    ----------
+    costs
+        The cost of each unit, or of each round of it, in the order in which they were given out; NaN where it is not
+        final yet.
+    given_to
+        0 where it was given to the one side, 1 for the other, anything else for neither.
+    chances
+        For each unit the probabilities, above 0, with which it was to be given to the one and to the other.
+    weights
+        The rounds of each unit, known before it was given out.
+    bounds
+        The lowest and the highest cost.
+    confidence
+        Of the interval.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> side = rng.choice(3, 20_000, p=[0.05, 0.75, 0.2])
+    >>> costs = rng.random(20_000) * np.where(side == 0, 0.6, 1.0)
+    >>> [round(end, 2) for end in judge(costs, side, [(0.05, 0.75)] * 20_000)]
+    [-0.2, -0.23, -0.18]
+    """
+    cost, side = np.asarray(costs, dtype=np.float64), np.asarray(given_to)
+    p, q = np.asarray(chances, dtype=np.float64).reshape(-1, 2).T
+    error, (low, high) = 1.0 - checked_confidence(confidence), number_range("bounds", bounds)
+    if len(cost) == 0:
+        return math.nan, -math.inf, math.inf
+    rounds = np.ones_like(cost) if weights is None else np.asarray(weights, dtype=np.float64)
+    both = p * q / (p + q)
+    size = rounds * both / both[0]
+    sides = side == 0, side == 1
+    unknown = np.isnan(cost) & (sides[0] | sides[1])
+    y = np.where(sides[0] | sides[1], cost - low, 0.0)
+    units = Units(y, unknown, sides, size, (p, q), np.full_like(y, high - low))
+    n = units.where_narrow(error)
+    difference, lower, upper = (end / float(size[:n].sum()) for end in units.difference(n, error))
+    return difference, lower, upper
 
 
 def compare(
@@ -184,7 +307,7 @@ def compare(
     if len(cost) == 0:
         nothing = (math.nan, -math.inf, math.inf)
         return Saving(0, 0, *nothing, *nothing, confidence)
-    units = Units(cost - low, unknown, rule, size, pi, span)
+    units = Units(cost - low, unknown, (~rule, rule), size, (1.0 - pi, pi), span)
     n = units.where_narrow(error)
     of_all = float(size[:n].sum())
     difference, lower, upper = (end / of_all for end in units.difference(n, error * (1.0 - OF_THE_LEVEL)))
@@ -205,48 +328,57 @@ class Units:
         Costs above the lowest, for each unit of size; not a number where one is not final.
     unknown
         Which are not.
-    rule
-        Which are the rule's.
+    sides
+        Which are of the one side, and which of the other: the policy's and the rule's, or those of two arms. Units of
+        neither add m₁ − m₀.
     size
         Of each.
-    pi
-        The probability that each is the rule's.
+    chances
+        The probabilities with which each was to be of the one side and of the other.
     span
         The highest cost of each less the lowest.
     """
 
-    def __init__(self, y: Numbers, unknown: Flags, rule: Flags, size: Numbers, pi: Numbers, span: Numbers) -> None:
-        self.unknown, self.rule, self.size, self.pi, self.span = unknown, rule, size, pi, span
+    def __init__(
+        self,
+        y: Numbers,
+        unknown: Flags,
+        sides: tuple[Flags, Flags],
+        size: Numbers,
+        chances: tuple[Numbers, Numbers],
+        span: Numbers,
+    ) -> None:
+        self.unknown, self.sides, self.size, self.chances, self.span = unknown, sides, size, chances, span
         first = float(span[0]) / 2
-        usual = [y[~unknown & who].mean() if (~unknown & who).any() else first for who in (~rule, rule)]
-        self.y = np.where(unknown, np.where(rule, usual[1], usual[0]), y)
+        usual = [y[~unknown & who].mean() if (~unknown & who).any() else first for who in sides]
+        self.y = np.where(unknown, np.where(sides[1], usual[1], usual[0]), y)
         """Costs; an open one is given the mean of the others, as good as any value."""
         least, most = np.where(unknown, 0.0, y), np.where(unknown, span, y)
-        self.means = [earlier_mean(self.y, who, first, size) for who in (~rule, rule)]
+        self.means = [earlier_mean(self.y, who, first, size) for who in sides]
         """m₁ and m₀ of each unit."""
         self.furthest = []
         """Largest distance of a unit from m₁ and from m₀, times its size."""
-        for who in (~rule, rule):
+        for who in sides:
             lower, upper = (earlier_mean(end, who, first, size) for end in (least, most))
             self.furthest.append(size * np.maximum(most - lower, upper - least))
 
     def difference(self, n: int, error: float) -> tuple[float, float, float]:
         """Return Σ D of the first n units, and its interval."""
-        pi, rule = self.pi, self.rule
-        slopes = [np.where(rule, 1.0, -pi / (1.0 - pi)), np.where(rule, (1.0 - pi) / pi, -1.0)]
-        return self._ends(n, error, np.where(rule, -1.0 / pi, 1.0 / (1.0 - pi)), slopes, self._variances)
+        (one, other), (p, q) = self.sides, self.chances
+        slopes = [np.where(one, (p - 1.0) / p, 1.0), np.where(other, (1.0 - q) / q, -1.0)]
+        return self._ends(n, error, np.where(one, 1.0 / p, np.where(other, -1.0 / q, 0.0)), slopes, self._variances)
 
     def level(self, n: int, error: float) -> tuple[float, float, float]:
         """Like `difference`, for the rule's cost above the lowest: m₀, plus (Y − m₀)/π where it is the rule's."""
-        pi, rule = self.pi, self.rule
+        pi, rule = self.chances[1], self.sides[1]
         slopes = [np.zeros(len(rule)), np.where(rule, 1.0 - 1.0 / pi, 1.0)]
         return self._ends(n, error, np.where(rule, 1.0 / pi, 0.0), slopes, np.where(rule, self._variances, 0.0))
 
     @property
     def _variances(self) -> Numbers:
         """Return the most that each unit adds to V."""
-        policy, rule = self.furthest
-        return np.asarray(np.where(self.rule, rule / self.pi, policy / (1.0 - self.pi)) ** 2)
+        far = [np.where(who, f / p, 0.0) for who, f, p in zip(self.sides, self.furthest, self.chances, strict=True)]
+        return np.asarray((far[0] + far[1]) ** 2)
 
     def _ends(
         self, n: int, error: float, own: Numbers, slopes: list[Numbers], variances: Numbers
@@ -257,7 +389,7 @@ class Units:
         """
         value = self.size * (own * self.y + slopes[0] * self.means[0] + slopes[1] * self.means[1])
         below, above = self._open_part(n, own, slopes)
-        c = self.span / np.minimum(self.pi, 1.0 - self.pi)
+        c = self.span / np.minimum(*self.chances)
         half = float(radius(variances[:n].sum(), float(c[0]), error, float((self.size * (c / c[0]))[:n].max())))
         total = float(value[:n].sum())
         return total, total - below - half, total + above + half
@@ -267,7 +399,7 @@ class Units:
         if not self.unknown[:n].any():
             return 0.0, 0.0
         below = above = 0.0
-        for slope, who in zip(slopes, (~self.rule, self.rule), strict=True):
+        for slope, who in zip(slopes, self.sides, strict=True):
             sizes = np.where(who, self.size, 0.0)[:n]
             later = np.cumsum((self.size[:n] * slope[:n] / (1.0 + np.cumsum(sizes) - sizes))[::-1])[::-1]
             here = self.unknown[:n] & who[:n]  # its own term has the mean of earlier ones only

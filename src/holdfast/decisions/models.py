@@ -154,6 +154,8 @@ class Head(NamedTuple):
     """Lower bound on when a conversation has been idle too long."""
     breakers: str = ""
     """What breakers know of the arms, as JSON (`breaker.Fuse`); empty where nothing has failed."""
+    stays: float = 0.0
+    """Time until which the budget of switches is used up."""
     format: int = FORMAT
     """Raised with that of the store by whoever changes the tables, so that processes which are running notice."""
 
@@ -184,7 +186,10 @@ class Block(NamedTuple):
     last: float = 0.0
     """Time of a conversation's latest round; once no more are handed out, when patience began."""
     played: str = ""
-    """Rounds handed out while arms were down, as JSON: first round, count, arm played, its probability."""
+    """Rounds that another arm plays, as JSON: first round, count, arm played, its probability. Later ones count.
+
+    The first is of `MOST_COUNT` rounds where the block was given to another arm altogether (`assigned`).
+    """
     told: int = 0
     losses: tuple[float, ...] = ()
     """Parts of the exact sum of the losses reported."""
@@ -209,6 +214,8 @@ class Block(NamedTuple):
     """Sum of the squares of the losses reported."""
     moves: str = ""
     """Moves of a conversation as JSON: first round, arm, reason. Empty for one that cannot move."""
+    odds: str = ""
+    """Probabilities with which it was given to each arm, by number, as JSON; empty unless there are shares."""
 
 
 class HandedOut(NamedTuple):

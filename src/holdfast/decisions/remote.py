@@ -17,7 +17,7 @@ from holdfast.checks import one_of, whole_number
 from holdfast.decisions.executor import Executor
 from holdfast.decisions.following import DecisionRecord
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
-from holdfast.decisions.holdout import Saving
+from holdfast.decisions.holdout import Judgement, Saving
 from holdfast.decisions.models import Block, Decision, Head, Receipt
 from holdfast.decisions.options import given, written_duration
 from holdfast.decisions.outcomes import AllLosses, Outcome
@@ -225,6 +225,15 @@ class RemoteRouter(Router):
         return found
 
     @property
+    def shares(self) -> dict[int | str, float]:
+        return {one["arm"]: one["share"] for one in self._remote.look()["shares"]}
+
+    @property
+    def switches_left(self) -> int | None:
+        found: int | None = self._remote.look()["switches_left"]
+        return found
+
+    @property
     def holdback(self) -> float:
         return float(self._remote.look()["holdback"])
 
@@ -264,6 +273,10 @@ class RemoteHistory(History):
     def compare(self, confidence: float = 0.95) -> Saving:
         share = checked_confidence(confidence)
         return Saving.from_json(self._game.compare(share))
+
+    def judge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> Judgement:
+        share = checked_confidence(confidence)
+        return Judgement.from_json(self._game.judge(arm, against, share))
 
     def blocks(self, after: int = 0) -> Iterator[Block]:
         return (block for block, _ in self._listed(after))
@@ -319,9 +332,9 @@ def _plain(value: Any) -> Any:
         return value.settings()
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, Collection) and not isinstance(value, (str, np.ndarray)):
-        value = list(value)
-    return np.asarray(value).tolist() if isinstance(value, (list, np.ndarray)) else value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return [_plain(one) for one in value] if isinstance(value, Collection) and not isinstance(value, str) else value
 
 
 def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from holdfast.decisions.codec import first_head, new_game, setup_of, state_text
 from holdfast.decisions.executor import Executor, checked_time, with_retries
 from holdfast.decisions.following import DecisionRecord, record_of
 from holdfast.decisions.history import History
+from holdfast.decisions.holdout import Judgement
 from holdfast.decisions.models import Decision, Game, Head, Receipt
 from holdfast.decisions.options import check_known
 from holdfast.decisions.outcomes import outcome_of
@@ -45,7 +46,16 @@ from holdfast.decisions.settings import (
     checked_name,
     given_settings,
 )
-from holdfast.decisions.status import certificate_of, guard_of, open_decisions_of, paused, pinned, probabilities_of
+from holdfast.decisions.status import (
+    certificate_of,
+    guard_of,
+    open_decisions_of,
+    paused,
+    pinned,
+    probabilities_of,
+    shares,
+    switches_left,
+)
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import NewGame
 from holdfast.errors import (
@@ -417,6 +427,42 @@ class Router:
 
         return await asyncio.to_thread(self.decision, id)
 
+    def judge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> Judgement:
+        """Return whether an arm is better or worse than another, with an interval that is valid at any time.
+
+        It counts blocks and conversations begun while some arm had a share: they keep the probabilities of all arms.
+
+        Parameters
+        ----------
+        arm, against
+            The two arms, such as a new one and the one that is used now.
+        confidence
+            Of the interval of the difference of their mean losses.
+        """
+        return self.history.judge(arm, against, confidence)
+
+    async def ajudge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> Judgement:
+        """Like `judge`, without blocking the event loop.
+
+        Parameters
+        ----------
+        arm, against, confidence
+            As in `judge`.
+        """
+        import asyncio
+
+        return await asyncio.to_thread(self.judge, arm, against, confidence)
+
+    @property
+    def shares(self) -> dict[int | str, float]:
+        """The most that each arm with a share may be drawn now."""
+        return self._executor.read(partial(shares, now=checked_time(self._executor.clock)))
+
+    @property
+    def switches_left(self) -> int | None:
+        """Switches left of `most_switches`; None without such a limit."""
+        return self._executor.read(partial(switches_left, now=checked_time(self._executor.clock)))
+
     @property
     def guard(self) -> Guard:
         """State of the guard, by the losses known: what it has spent, and whether it has taken over and why."""
@@ -771,6 +817,8 @@ def _found(store: Store, name: str, fresh: NewGame | None, deadline: float) -> G
 
 def fresh_game(name: str, policy: Policy, settings: Settings, learner: Learner, now: float) -> tuple[NewGame, State]:
     """Return all rows of a new game, and its state."""
+    if settings.share is not None:
+        settings = replace(settings, share=settings.share.begun(None, now))
     game = new_game(name, policy, settings, now, secrets.token_hex(6), secrets.token_hex(16))
     state = State(learner, [ArmSums() for _ in range(policy.n_arms)])
     return NewGame(game, first_head(game, now), state_text(setup_of(game, policy), state)), state

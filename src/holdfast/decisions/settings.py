@@ -7,7 +7,8 @@ import hmac
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from functools import partial
@@ -17,7 +18,8 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 from holdfast.checks import real_number, whole, whole_number
 from holdfast.decisions.breaker import Breaker, checked_breaker
-from holdfast.decisions.models import Block, Decision, Game, Head, Loss
+from holdfast.decisions.limits import Budget, Shares, checked_budget, checked_shares
+from holdfast.decisions.models import MOST_COUNT, Block, Decision, Game, Head, Loss
 from holdfast.decisions.moves import Recent
 from holdfast.decisions.options import (
     LONGEST_TIME,
@@ -141,6 +143,8 @@ class SettingOptions(TypedDict, total=False):
     move_cost: float | None
     holdback: float | None
     breaker: Breaker | Mapping[str, Any] | Literal[False] | None
+    share: Shares | Mapping[Any, Any] | None
+    most_switches: Budget | Mapping[str, Any] | Sequence[Any] | None
     shadow: bool | None
 
 
@@ -184,6 +188,13 @@ class Settings(Checked):
     breaker
         A `Breaker`: an arm that fails too often is paused, for all processes, and then tried again by one request.
         False for none, which is the default.
+    share
+        The most that some arms may be drawn, such as a new one: ``{"new": 0.05}``; or a ramp, ``{"new": (0.01, 0.5,
+        "7d")}``, by equal factors in equal times. What is drawn beyond it goes to the arms without a share; there must
+        be one. The whole of it is replaced; ``{}`` takes all shares away. See `Router.judge`.
+    most_switches
+        The most switches within any stretch of time: ``(10, "1d")``. At the limit the arm in use stays, unless it is
+        down, and the policy learns what it lost. Conversations neither count nor stay. ``()`` takes it away.
     held_since
         Block after which blocks are comparable: since then the scale is unchanged. No setting: the rules set it.
 
@@ -227,6 +238,16 @@ class Settings(Checked):
     breaker: Breaker | None = option(  # noqa: RUF009
         "When a failing arm is paused: failures, within, pause and most; off for never.", checked_breaker
     )
+    share: Shares | None = option(  # noqa: RUF009
+        "The most that each of some arms may be drawn: 0.05, or from 0.01 to 0.5 in 7d.",
+        checked_shares,
+        metavar="ARM=SHARE",
+    )
+    most_switches: Budget | None = option(  # noqa: RUF009
+        "The most switches within any stretch of time, such as [10, 1d]; empty for no limit.",
+        checked_budget,
+        metavar="N,TIME",
+    )
     held_since: int = field(default=0, metadata=whole(least=0))
 
     seconds: float | None = field(init=False, repr=False, compare=False)
@@ -246,6 +267,8 @@ class Settings(Checked):
     def changed(self, policy: Policy, given: Mapping[str, Any]) -> Settings:
         """Return these settings with some replaced. Raise an error for one that is invalid, or not for the policy."""
         settings = replace(self, **given)
+        if settings.share is not None:
+            settings = replace(settings, share=settings.share.begun(self.share))
         settings.check_with(policy)
         return settings
 
@@ -273,6 +296,8 @@ class Settings(Checked):
             raise InvalidParameter("patience", rule, self.rounds)
         if self.breaker is not None:
             self._check_breaker(self.breaker, policy)
+        if self.share is not None:
+            self._check_share(policy, self.share)
 
     def _check_breaker(self, breaker: Breaker, policy: Policy) -> None:
         (low, high), level = policy.bounds, breaker.level
@@ -285,6 +310,19 @@ class Settings(Checked):
         if level is not None and not low < level <= high:
             rule = f"must have a level above {low:g} and at most {high:g}, the units of {policy.label}"
             raise InvalidParameter("breaker", rule, breaker.settings())
+
+    def _check_share(self, policy: Policy, share: Shares) -> None:
+        if not policy.knows_probabilities or policy.full_information:
+            why = "sees the losses of all arms" if policy.full_information else "does not know its probabilities"
+            raise InvalidParameter("share", f"is not for {policy.label}, which {why}", share.settings())
+        if self.most_switches is not None:
+            rule = "must be left out beside share: at the limit the arm in use stays, though it may have had its share"
+            raise InvalidParameter("most_switches", rule, self.most_switches.settings())
+        share.check_arms(policy.arms or range(policy.n_arms))
+
+    def without_share(self, arms: Iterable[str]) -> Settings:
+        """Return these settings without the shares of arms that are retired."""
+        return self if self.share is None else replace(self, share=self.share.without(arms))
 
     def due(self, clock: float, asked: int) -> float | None:
         """Return when a block runs out of patience if this call handed out its last round.
@@ -432,12 +470,34 @@ class Setup:
         return block.arm in self.active and block.number > self.since[block.arm]
 
 
+def assigned(block: Block) -> tuple[int, float]:
+    """Return the arm that plays a block while no arm is down, and its probability."""
+    if block.played.startswith(f"[[0, {MOST_COUNT}, "):
+        with undamaged_block(block):
+            _, _, arm, probability = json.loads(block.played)[0]
+            return int(arm), float(probability)
+    return block.arm, block.probability
+
+
+def odds_of(block: Block) -> dict[int, float]:
+    """Return the probabilities with which a block was given to each arm; empty unless there were shares."""
+    with undamaged_block(block):
+        return {int(arm): float(p) for arm, p in json.loads(block.odds)["given"].items()} if block.odds else {}
+
+
 def stretches_of(block: Block) -> list[tuple[int, int, int, float]]:
     """Return the rounds that other arms played: first round, count, arm, its probability."""
-    try:
+    with undamaged_block(block):
         found = json.loads(block.played or "[]")
         return [(int(first), int(count), int(arm), float(probability)) for first, count, arm, probability in found]
-    except (ValueError, TypeError) as error:
+
+
+@contextmanager
+def undamaged_block(block: Block) -> Iterator[None]:
+    """Turn an error while reading what a block says of its arms into one about damage."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise BadStore(f"the store is damaged: block {block.number} cannot be read ({error})") from None
 
 
@@ -469,7 +529,7 @@ def moves_of(block: Block) -> list[Move]:
 
 def player_of(block: Block, round: int) -> tuple[int, float]:
     """Return the arm that plays a round, and its probability."""
-    for first, count, arm, probability in stretches_of(block):
+    for first, count, arm, probability in reversed(stretches_of(block)):
         if first <= round < first + count:
             return arm, probability
     return block.arm, block.probability
@@ -557,6 +617,8 @@ class State:
     """Conversations that might have moved and have ended."""
     turns: int = 0
     """Their turns."""
+    switched: list[float] = field(default_factory=list)
+    """Times of the latest switches, where there is a budget of them."""
 
     def recently(self) -> list[Recent]:
         """Return the latest losses of each arm in conversations that may move, for changing."""

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from holdfast.decisions.breaker import fuses_of
 from holdfast.decisions.codec import block_values
 from holdfast.decisions.executor import stored_state
 from holdfast.decisions.models import Block, Decision, HandedOut, Loss
-from holdfast.decisions.settings import Setup
+from holdfast.decisions.rules.arms import given_under_shares, no_stand_ins
+from holdfast.decisions.settings import Setup, odds_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import OutOfTurn
 from holdfast.numerics.layout import Array
@@ -33,6 +36,23 @@ def pinned(transaction: Transaction, setup: Setup, now: float = -inf) -> int | s
     """Return `Router.pinned` inside a transaction, as of the latest time seen."""
     pin = setup.pin
     return None if pin is None or pin[1] <= max(transaction.head.clock, now) else setup.names[pin[0]]
+
+
+def shares(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[int | str, float]:
+    """Return `Router.shares` inside a transaction, as of the latest time seen."""
+    share, clock = setup.settings.share, max(transaction.head.clock, now)
+    if share is None:
+        return {}
+    known = {setup.names[arm]: share.by_arm.get(str(setup.names[arm])) for arm in setup.active}
+    return {name: ramp.at(clock) for name, ramp in known.items() if ramp is not None}
+
+
+def switches_left(transaction: Transaction, setup: Setup, now: float = -inf) -> int | None:
+    """Return `Router.switches_left` inside a transaction, as of the latest time seen."""
+    budget = setup.settings.most_switches
+    if budget is None:
+        return None
+    return budget.left(stored_state(setup, transaction).switched, max(transaction.head.clock, now))
 
 
 def guard_of(transaction: Transaction, setup: Setup) -> Guard:
@@ -57,6 +77,9 @@ def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
     current = transaction.blocks("number", head.current)
     waiting = setup.policy.waits_for_losses and any(block.settled_order is None for block in current)
     if current and not current[0].forced and (head.handed < head.rounds or waiting):
+        if current[0].odds:
+            odds = odds_of(current[0])
+            return np.array([odds.get(arm, 0.0) for arm in setup.active])
         learner.block[:] = block_values(setup, current[0])
         return learner.probabilities()
     return next_probabilities(transaction, setup)
@@ -68,7 +91,10 @@ def next_probabilities(transaction: Transaction, setup: Setup) -> Array:
         raise OutOfTurn(f"the probabilities of the next block depend on its {setup.policy.announces}")
     learner = stored_state(setup, transaction).learner
     learner.begin()
-    return learner.probabilities()
+    p = learner.probabilities()
+    if setup.settings.share is None:
+        return p
+    return given_under_shares(setup, p, learner.next_best(no_stand_ins(setup)), transaction.head.clock)
 
 
 FIRST = 0, -1

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from holdfast.decisions.breaker import fuses_of
-from holdfast.decisions.codec import chosen_by
+from holdfast.decisions.codec import chosen_by, undamaged
 from holdfast.decisions.models import BY_RULE, PINNED, Block, Head
 from holdfast.decisions.moves import DOWN, FAILING, GAIN
-from holdfast.decisions.settings import Setup, moves_of
-from holdfast.decisions.status import guard_of, next_probabilities
+from holdfast.decisions.settings import Setup, assigned, moves_of
+from holdfast.decisions.status import guard_of, next_probabilities, shares, switches_left
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import OutOfTurn
 from holdfast.text import counted, number
@@ -44,15 +45,30 @@ def why_breakers(head: Head, setup: Setup, now: float = -math.inf) -> Iterator[s
 
 def _why(transaction: Transaction, setup: Setup, now: float) -> str:
     head = transaction.head
-    told = setup.settings.holdback or setup.policy.has_guard  # the head does not say who chose its arm
-    block = transaction.blocks("number", head.current) if told else []
+    settings = setup.settings
+    limited = settings.share is not None or head.stays > max(head.clock, now)
+    needed = settings.holdback or limited or setup.policy.has_guard  # the head does not say who chose its arm
+    block = transaction.blocks("number", head.current) if needed else []
     said, others = why_block(head, setup, block[0] if block else None, now), why_conversations(transaction, setup)
     pinned = setup.pin is not None and setup.pin[1] > max(head.clock, now)
     if pinned:
         return said
     if others is not None:
         said = others if head.arm < 0 else f"{said} {others}"
+    said = " ".join([said, *_limits(transaction, setup, now)])
     return f"{said} {guard_of(transaction, setup).why}" if setup.policy.has_guard and head.drawn else said
+
+
+def _limits(transaction: Transaction, setup: Setup, now: float) -> list[str]:
+    """Say what shares and a budget of switches leave."""
+    said, budget = [], setup.settings.most_switches
+    if caps := shares(transaction, setup, now):
+        words = ", ".join(f"{name} with at most {share:.3g}" for name, share in caps.items())
+        said.append(f"Drawn are {words}.")
+    if (left := switches_left(transaction, setup, now)) is not None and budget is not None:
+        stays = ": the arm in use stays unless it is down" if not left else ""
+        said.append(f"{left or 'None'} of {budget.words} {'is' if left < 2 else 'are'} left{stays}.")
+    return said
 
 
 def why_block(head: Head, setup: Setup, block: Block | None = None, now: float = -math.inf) -> str:
@@ -65,7 +81,7 @@ def why_block(head: Head, setup: Setup, block: Block | None = None, now: float =
     played = setup.name_of(head.last_arm if head.last_arm >= 0 else head.arm)
     data = "" if block is None else block.data
     current = Block(head.current, None, head.arm, head.rounds, head.probability, 0.0, None, 0, data)
-    if block is not None and block.forced == BY_RULE:
+    if block is not None and (block.forced == BY_RULE or block.odds or block.played):
         return _of_block(setup, block, played, head.rounds - head.handed, len(setup.active))
     down = any(arm == head.arm and until > now for arm, until in setup.paused)
     down = down or ((arm := fuses_of(head.breakers).get(head.arm)) is not None and arm.tripped)
@@ -84,14 +100,18 @@ def why_drawn(setup: Setup, block: Block, played: int | str, left: int, n_arms: 
 
 
 def _of_block(setup: Setup, block: Block, played: int | str | None, left: int, n_arms: int) -> str:
-    name = setup.name_of(block.arm)
-    drawn = _drawn(block, name, f"with probability {block.probability:.3g} among {n_arms} arms")
-    stays = "it is certain to stay for"
+    drawn_arm, probability = _draw(setup, block)
+    name, stays = setup.name_of(assigned(block)[0]), "it is certain to stay for"
+    drawn = _drawn(block, drawn_arm, f"with probability {probability:.3g} among {n_arms} arms")
+    if name != drawn_arm:
+        drawn, stays = f"{drawn}, more than its share, and went to {name}", f"{name} is certain to stay for"
     if block.forced == BY_RULE:
         drawn, stays = f"Block {number(block.number)} is left to your rule, which plays {played}", "it has"
     if played != name and not block.forced and (left or played is not None):
         instead = "the most likely other arm" if played is None else str(played)
-        return f"{drawn}; it is paused or not available, so {instead} is handed out{' meanwhile' if left else ''}."
+        why = "it is paused or not available"
+        why = why if setup.settings.most_switches is None else f"{why}, or no switch is left"
+        return f"{drawn}; {why}, so {instead} is handed out{' meanwhile' if left else ''}."
     if left == 0:
         return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
     return f"{drawn}; {stays} {counted(left, 'round')} more, then a new block is drawn."
@@ -106,6 +126,15 @@ def _drawn(block: Block, name: int | str, chance: str) -> str:
     return f"{said} drew {name} {chance}"
 
 
+def _draw(setup: Setup, block: Block) -> tuple[int | str, float]:
+    """Return the arm that the policy drew, and its probability, whatever became of it under a share."""
+    if not block.odds:
+        return setup.name_of(block.arm), block.probability
+    with undamaged(f"block {block.number}"):
+        arm, probability = json.loads(block.odds)["drawn"]
+    return setup.name_of(arm), probability
+
+
 MOVED = {
     DOWN: "which was paused or not available",
     FAILING: "which failed again and again",
@@ -116,8 +145,10 @@ MOVED = {
 
 def why_conversation(setup: Setup, block: Block, played: int | str, round: int | None = None) -> str:
     """Explain why a conversation was handed the arm `played`, in its latest round if none is given."""
-    name = setup.name_of(block.arm)
-    chosen = f"Conversation {block.key} drew {name} with probability {block.probability:.3g}"
+    drawn, probability = _draw(setup, block)
+    name = setup.name_of(assigned(block)[0])
+    chosen = f"Conversation {block.key} drew {drawn} with probability {probability:.3g}"
+    chosen = chosen if name == drawn else f"{chosen}, more than its share, and went to {name}"
     if block.forced == BY_RULE:
         chosen = f"Conversation {block.key} is left to your rule, which chose {name}"
     moves = [move for move in moves_of(block) if round is None or move.round <= round]

@@ -249,6 +249,10 @@ class Game:
         """Return the arm to play instead of the latest drawn while the arms `out` are unavailable."""
         return self.policy.next_best(self.params, *self._views(), out)
 
+    def give(self, arm: int, probability: float) -> bool:
+        """Let the latest block be that of `arm`, as `Policy.given`."""
+        return self.policy.given(*self._views(), arm, probability)
+
     def played_from(self, out: Mask | None) -> Array:
         """Return the distribution of the arm played: the draw's, with the share of `out` arms moved to the next best.
 

@@ -77,6 +77,11 @@ class Averaging(Policy):
         p[int(block.arm[0])] = 1.0
         return p
 
+    def given(self, state: Any, block: Any, arm: int, probability: float) -> bool:
+        """Return True: sums are of the arm that played."""
+        block.arm[0], block.probability[0] = arm, probability
+        return True
+
     def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
         """Correct the sums of the block's arm."""
         arm = int(block.arm[0])

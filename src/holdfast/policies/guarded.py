@@ -428,6 +428,19 @@ class Guarding(Policy):
             return self.safe.probabilities(*_parts(self.safe, "safe", params, state, block))
         return np.array(state.chance)
 
+    def given(self, state: Any, block: Any, arm: int, probability: float) -> bool:
+        """The accounts are right for the arm that has the round, with its probability; so is the rule, if it can."""
+        rule = self.followed
+        if block.acting[0] > 0.0 or (rule is not None and block.rule_rounds[0] > 1.0):
+            return False
+        if rule is not None:
+            game, draw = _part(rule.kernels.state, "rule", state), _part(rule.kernels.block, "rule", block)
+            if not rule.given(game, draw, arm, probability):
+                return False
+        block.base[0] = state.base[arm]
+        block.arm[0], block.probability[0] = arm, probability
+        return True
+
     def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
         if block.acting[0] > 0.0:
             return self.safe.next_best(*_parts(self.safe, "safe", params, state, block), out)

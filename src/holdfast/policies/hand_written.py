@@ -77,6 +77,11 @@ class HandWritten(Policy):
         p[int(block.arm[0])] = 1.0
         return p
 
+    def given(self, state: Any, block: Any, arm: int, probability: float) -> bool:
+        """Return True: means are of the arm that played."""
+        block.arm[0], block.probability[0] = arm, probability
+        return True
+
     def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
         """Return the other arm with the least fast mean."""
         return int(np.where(out, np.inf, state.fast).argmin())

@@ -294,6 +294,22 @@ class Policy(ABC):
         """
         return int(np.where(out, -1.0, self.probabilities(params, state, block)).argmax())
 
+    def given(self, state: Any, block: Any, arm: int, probability: float) -> bool:
+        """Let a block just drawn be that of `arm`, which has it with this probability; return False if it cannot.
+
+        Then it remains its own arm's, and learns what that one's stand-in lost.
+
+        Parameters
+        ----------
+        state, block
+            As in `probabilities`.
+        arm
+            The arm that plays it: the block's, or another.
+        probability
+            With which the arm plays it, by this policy's draw and by a limit on that.
+        """
+        return False
+
     def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
         """Let the total `now` of a block stand where `was` was observed; return False if that cannot be undone.
 

@@ -464,6 +464,15 @@ class TrackingSwitch(Guarding):
         p[int(block.arm[0])] = 1.0
         return p
 
+    def given(self, state: Any, block: Any, arm: int, probability: float) -> bool:
+        """Return True: levels are of the arm that played; one that is not in use has no part in the visit."""
+        if self.guarded:
+            return super().given(state, block, arm, probability)
+        if arm != block.arm[0]:
+            block.visit[0] = LONGEST
+        block.arm[0], block.probability[0] = arm, probability
+        return True
+
     def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
         """The arm of the least expected loss among the others."""
         if self.guarded:

@@ -47,6 +47,7 @@ from holdfast.service.messages import (
     GameList,
     GameView,
     Hold,
+    Judged,
     Losses,
     LossIn,
     NewGame,
@@ -418,12 +419,15 @@ async def get_summary(service: Service, request: Request, client: Token) -> Resp
 @operation("GET", "/v1/games/{name}/compare", "read", gives=Comparison, query=(("confidence", "number", False),))
 async def compare(service: Service, request: Request, client: Token) -> Response:
     """Compare the policy with the rule held back: its savings."""
-    text, name = request.query_params.get("confidence", "0.95"), request.path_params["name"]
+    return answer(await compared(service, request.path_params["name"], _confidence(request)))
+
+
+def _confidence(request: Request) -> Any:
+    text = request.query_params.get("confidence", "0.95")
     try:
-        confidence: Any = float(text)
+        return float(text)
     except ValueError:
-        confidence = text
-    return answer(await compared(service, name, confidence))
+        return text
 
 
 async def compared(service: Service, name: str, confidence: Any) -> Comparison:
@@ -432,6 +436,24 @@ async def compared(service: Service, name: str, confidence: Any) -> Comparison:
     game = await service.games.game(name)
     saving = await service.slow.run(game.router.history.compare, confidence)
     return Comparison(**saving.to_json())
+
+
+JUDGED_BY = (("arm", "string", True), ("against", "string", True), ("confidence", "number", False))
+
+
+@operation("GET", "/v1/games/{name}/judge", "read", gives=Judged, query=JUDGED_BY)
+async def judge(service: Service, request: Request, client: Token) -> Response:
+    """Judge whether an arm is better than another, by the blocks begun under shares."""
+    return answer(await judged(service, request))
+
+
+async def judged(service: Service, request: Request) -> Judged:
+    """Return the judgement that a request asks for."""
+    game, given = await service.games.game(request.path_params["name"]), request.query_params
+    known = {str(name): name for name in game.router.executor.setup.names}
+    one, other = (known.get(name, name) for name in (given.get("arm", ""), given.get("against", "")))
+    found = await service.slow.run(game.router.history.judge, one, other, _confidence(request))
+    return Judged(**found.to_json())
 
 
 @operation("GET", "/v1/games/{name}/changes", "read", gives=ChangeList, query=IN_PAGES)

@@ -116,6 +116,13 @@ class Paused(Struct):
     until: float | None
 
 
+class ShareNow(Struct):
+    """The most that an arm may be drawn now."""
+
+    arm: Arm
+    share: float
+
+
 class GameView(SettingsView, kw_only=True):
     """A game: what it plays and where it stands."""
 
@@ -137,6 +144,9 @@ class GameView(SettingsView, kw_only=True):
     """Distribution; None if it depends on what is announced with the next block."""
     paused: list[Paused]
     pinned: Arm | None
+    shares: list[ShareNow]
+    switches_left: int | None
+    """Switches left of `most_switches`; null without such a limit."""
     certificate: float | None
     """Bound on the excess cost over the best expert, under full information."""
 
@@ -155,6 +165,8 @@ class ArmLine(Struct):
     failures: int
     """Failures reported among these."""
     probability: float | None
+    share: float | None
+    """The most that it may be drawn now; null without a share."""
     held: bool
     paused: bool
     pinned: bool
@@ -173,6 +185,8 @@ class GameLine(Struct):
     rounds: int | None = None
     """Rounds. All numbers are null if the game cannot be read; `warnings` say why."""
     switches: int | None = None
+    switches_left: int | None = None
+    """Switches left of `most_switches`; null without such a limit."""
     out: int | None = None
     missing: int | None = None
     cost: float | None = None
@@ -366,6 +380,25 @@ class Comparison(Struct):
     open: int
     without_rule: int
     """Units that began without a rule, and are left out."""
+    words: str
+
+
+class Judged(Struct):
+    """One arm next to another; null where not known yet."""
+
+    arm: Arm
+    against: Arm
+    units: int
+    of_arm: int
+    of_against: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    since: str | None
+    open: int
+    verdict: str
+    """``better``, ``worse`` or ``not yet``."""
     words: str
 
 

@@ -90,6 +90,7 @@ class _LiveGames:
         for name, what in (
             ("rounds", "Rounds handed out."),
             ("switches", "Changes of arm."),
+            ("switches_left", "Switches left of its budget."),
             ("cost", "Losses reported and what switches cost."),
             ("out", "Losses that may still come."),
             ("missing", "Losses that did not come in time."),
@@ -113,6 +114,7 @@ class _LiveGames:
             ("recent", "The same among the last 1,000 losses of the game."),
             ("failures", "Failures among the last 1,000 losses of the game."),
             ("probability", "Probability with which it is drawn."),
+            ("share", "The most that it may be drawn now."),
             ("held", "1 for the arm handed out last."),
             ("paused", "1 while it is paused."),
             ("pinned", "1 while it is pinned."),

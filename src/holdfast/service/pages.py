@@ -18,7 +18,7 @@ from importlib.resources import files
 from itertools import groupby
 from string import Template
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlencode
 
 import numpy as np
 from starlette.requests import Request
@@ -27,6 +27,7 @@ from starlette.responses import RedirectResponse, Response
 import holdfast
 from holdfast.checks import one_of
 from holdfast.decisions.following import record_of
+from holdfast.decisions.limits import checked_budget
 from holdfast.decisions.models import MOST_TIME
 from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.errors import HoldfastError
@@ -45,7 +46,7 @@ from holdfast.report.html import (
 )
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Token
-from holdfast.service.api import change_game, changes_on_page, compared, replayed
+from holdfast.service.api import change_game, changes_on_page, compared, judged, replayed
 from holdfast.service.arms import Mean
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import Operation
@@ -262,6 +263,30 @@ async def show_comparison(service: Service, request: Request, client: Token) -> 
         element("p", "The interval has a level of 95 %, however often one looks.", class_="quiet"),
         element("p", element("a", "Back to the game", href=home)),
     ]
+    return page(service.root, title, *parts, crumbs=element("a", name, href=home, class_="crumb"), client=client)
+
+
+# The page of one arm next to another.
+
+
+async def show_judgement(service: Service, request: Request, client: Token) -> Response:
+    """One arm next to another."""
+    name = request.path_params["name"]
+    home = home_of(service, name)
+    found = await judged(service, request)
+    rows = [
+        [str(found.arm), number(found.of_arm)],
+        [str(found.against), number(found.of_against)],
+        ["not all told yet", number(found.open)],
+    ]
+    chances = "By the blocks and conversations begun while an arm had a share, weighted by their probabilities."
+    parts = [
+        element("p", found.words[0].upper() + found.words[1:] + ".", class_="why"),
+        as_table(["given to", f"of {number(found.units)} blocks or conversations"], rows, "units"),
+        element("p", f"{chances} The interval has a level of 95 %, however often one looks.", class_="quiet"),
+        element("p", element("a", "Back to the game", href=home)),
+    ]
+    title = f"{found.arm} next to {found.against} in {name}"
     return page(service.root, title, *parts, crumbs=element("a", name, href=home, class_="crumb"), client=client)
 
 
@@ -493,6 +518,8 @@ SHOWN_ARMS = 8
 """Arms that are shown in charts and at first in the table."""
 MOST_ROWS = 1000
 """Other arms in the table."""
+MOST_JUDGED = 12
+"""Links to judgements."""
 LANES = 256
 """Columns of the lanes that show which arm was held."""
 DOT = Marker("o", "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z")
@@ -527,6 +554,7 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
                 element("h2", "Cost so far"),
                 _about_cost(view, board.lines),
                 _link_to_comparison(view, home),
+                _links_to_judgements(view, home),
                 _axis(home, by_time),
                 _cost_chart(view, board.lines, often, by_time),
                 id="cost",
@@ -632,6 +660,10 @@ def _standing(board: Board, line: GameLine, events: str) -> Html:
         "losses waited for": number(totals.out),
         "losses missing": number(totals.missing),
     }
+    for one in view.shares:
+        figures[f"{arm_shown(one.arm)}: drawn at most"] = f"{100 * one.share:.3g} %"
+    if (budget := checked_budget("most_switches", view.most_switches or {})) is not None:
+        figures["switches left"] = f"{number(view.switches_left or 0)} of {budget.words}"
     if view.certificate is not None:
         figures["certificate: over its best expert, at most"] = cost_shown(view.certificate)
     if lines is not None and lines.bound is not None:
@@ -743,6 +775,18 @@ def _link_to_comparison(view: GameView, home: str) -> Html:
     if not 0.0 < view.holdback < 1.0:
         return joined()
     return element("p", element("a", "What does the policy save next to your rule?", href=f"{home}/compare"))
+
+
+def _links_to_judgements(view: GameView, home: str) -> Html:
+    """Return a link for each arm with a share, next to the arms without."""
+    capped = [one.arm for one in view.shares]
+    others = [arm for arm in view.arms if arm not in capped]
+    pairs = [(arm, other) for arm in capped for other in others][:MOST_JUDGED]
+    links = [
+        element("a", f"Is {one} better than {other}?", href=f"{home}/judge?{urlencode({'arm': one, 'against': other})}")
+        for one, other in pairs
+    ]
+    return joined(*(element("p", link) for link in links))
 
 
 def _about_draws(view: GameView, lines: Lines | None) -> Html:
@@ -864,6 +908,7 @@ OPERATIONS = [
     Operation("GET", "/", show_list, "read", page=True),
     Operation("GET", "/games/{name}", show_game, "read", page=True),
     Operation("GET", "/games/{name}/compare", show_comparison, "read", page=True),
+    Operation("GET", "/games/{name}/judge", show_judgement, "read", page=True),
     Operation("GET", "/games/{name}/decision", show_decision, "read", page=True),
     Operation("GET", "/games/{name}/changes", show_changes, "read", page=True),
     Operation("POST", "/games/{name}/change", change, "admin", page=True),

@@ -20,8 +20,8 @@ from holdfast.bounds.table import proved_cost
 from holdfast.decisions.codec import chosen_by
 from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import BY_RULE, Block, HandedOut, Head
-from holdfast.decisions.settings import SETTINGS, Setup, moves_of, players_of
-from holdfast.decisions.status import certificate_of, paused, pinned, probabilities_of
+from holdfast.decisions.settings import SETTINGS, Setup, assigned, moves_of, players_of
+from holdfast.decisions.status import certificate_of, paused, pinned, probabilities_of, shares, switches_left
 from holdfast.decisions.stores.sql import Transaction, select
 from holdfast.decisions.why import why
 from holdfast.errors import OutOfTurn
@@ -31,7 +31,17 @@ from holdfast.players.saves import described
 from holdfast.policies.hedge import AdaptiveHedgeSwitch
 from holdfast.policies.policy import Policy
 from holdfast.service.arms import IN_A_DAY, LATEST, Recent, heard_lately, recent_of, warnings_of
-from holdfast.service.messages import ArmLine, BlockView, ChangeView, GameLine, GameView, Hold, MoveView, Paused
+from holdfast.service.messages import (
+    ArmLine,
+    BlockView,
+    ChangeView,
+    GameLine,
+    GameView,
+    Hold,
+    MoveView,
+    Paused,
+    ShareNow,
+)
 from holdfast.text import number
 
 # The course of a whole game, for its page: sums over stretches of blocks, which are read once and then kept.
@@ -226,7 +236,8 @@ def _lines(transaction: Transaction, setup: Setup, totals: Totals, stretches: St
     fixed, plan, known_from = _known_lines(transaction, setup, stretches, cost)
     bound, statement = None, ""
     changed = transaction.fetch("SELECT id FROM holdfast_changes WHERE game = ? LIMIT 1", transaction.game)
-    as_proved = whole and not (totals.missing or setup.settings.holdback or changed)
+    limited = setup.settings.holdback or setup.settings.share is not None or setup.settings.most_switches is not None
+    as_proved = whole and not (totals.missing or limited or changed)
     if as_proved and (not setup.policy.full_information or (known_from == 0 and head.asked == head.block)):
         bound, statement = _bound(setup, rounds, means.T if fixed is None else fixed)
     return Lines(
@@ -411,6 +422,8 @@ def game_view(transaction: Transaction, setup: Setup, now: float) -> GameView:
         probabilities=probabilities,
         paused=_paused(transaction, setup, now),
         pinned=pinned(transaction, setup, now),
+        shares=[ShareNow(arm, share) for arm, share in shares(transaction, setup, now).items()],
+        switches_left=switches_left(transaction, setup, now),
         certificate=certificate_of(transaction, setup) if setup.policy.full_information else None,
     )
 
@@ -484,7 +497,7 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
     heard = heard_lately(transaction, LATEST)
     since = None
     for block in blocks:
-        if block.arm != head.arm:
+        if assigned(block)[0] != head.arm:
             break
         since = block.began
     last = max((loss.at for loss in heard), default=None)
@@ -496,6 +509,7 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
         since=since,
         rounds=totals.rounds,
         switches=totals.switches,
+        switches_left=switches_left(transaction, setup, now),
         out=totals.out,
         missing=totals.missing,
         cost=totals.cost,
@@ -519,7 +533,7 @@ def arm_lines(
         drawn = dict(zip(setup.active, probabilities_of(transaction, setup).tolist(), strict=True))
     except OutOfTurn:
         drawn = {}
-    pin = pinned(transaction, setup, now)
+    pin, caps = pinned(transaction, setup, now), shares(transaction, setup, now)
     return [
         ArmLine(
             arm=setup.names[i],
@@ -530,6 +544,7 @@ def arm_lines(
             recent=recent[i].latest.value,
             failures=recent[i].failures,
             probability=drawn.get(i),
+            share=caps.get(setup.names[i]),
             held=head.last_arm == i,
             paused=setup.names[i] in down,
             pinned=setup.names[i] == pin,

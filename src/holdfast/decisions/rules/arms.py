@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.decisions.codec import block_text, block_values
-from holdfast.decisions.models import BY_RULE, Block
+from holdfast.decisions.models import BY_RULE, MOST_COUNT, Block
 from holdfast.decisions.rules.breakers import may_be_tried
 from holdfast.decisions.rules.report import View
-from holdfast.decisions.settings import Setup
+from holdfast.decisions.settings import Setup, assigned, odds_of
 
 MOST_STRETCHES = 64
 """Times that a block or a conversation may be handed to other arms; each ask reads and writes them all."""
@@ -48,11 +48,11 @@ class HandOut(NamedTuple):
 
 def who_play(view: View, block: Block, rule: int, rounds: range, call: HandOut) -> Iterator[tuple[range, int, float]]:
     """Yield which rounds of a block an arm plays, and its probability. One round tries an arm that has tripped."""
-    wanted = rule if block.forced else block.arm
+    wanted, probability = (rule, block.probability) if block.forced else assigned(block)
     while rounds:
         tried = wanted in call.tripped and may_be_tried(view, wanted, call.clock)
         part = rounds[:1] if tried else rounds
-        arm, p = (wanted, block.probability) if tried else who_plays(view, block, rule, call)
+        arm, p = (wanted, probability) if tried else who_plays(view, block, rule, call)
         yield part, arm, p
         rounds = rounds[len(part) :]
 
@@ -63,10 +63,10 @@ def who_plays(view: View, block: Block, rule: int, call: HandOut) -> tuple[int, 
     if block.forced and rule in down:  # what the policy would play instead
         learner = view.learner().copy()
         learner.begin()
-        rule = view.setup.active[learner.next_best(_mask(view.setup, down))]
+        rule = view.setup.active[learner.next_best(no_stand_ins(view.setup, down))]
     if block.forced:
         return rule, 1.0
-    return _next_best(view, block, call) if down else (block.arm, block.probability)
+    return _next_best(view, block, call) if down else assigned(block)
 
 
 def with_stretch(played: str, rounds: range, arm: int, probability: float) -> str:
@@ -84,21 +84,77 @@ def changes_hands(block: Block) -> bool:
     return block.played.count("[") > MOST_STRETCHES
 
 
-def _mask(setup: Setup, down: frozenset[int]) -> NDArray[np.bool_]:
-    return np.array([arm in down for arm in setup.active])
+def with_shares(setup: Setup) -> frozenset[int]:
+    """Return the arms that have a share."""
+    share = setup.settings.share
+    return frozenset() if share is None else frozenset(a for a in setup.active if str(setup.names[a]) in share.by_arm)
+
+
+def no_stand_ins(setup: Setup, down: frozenset[int] = frozenset()) -> NDArray[np.bool_]:
+    """Return the arms that do not stand in for others: those that are down; those with a share, if others are left."""
+    out = down | with_shares(setup)
+    return np.array([arm in (out if len(out) < len(setup.active) else down) for arm in setup.active])
 
 
 def _next_best(view: View, block: Block, call: HandOut) -> tuple[int, float]:
     """Return the arm to play while some are down, and its probability: docs/availability.md."""
     setup, learner, down = view.setup, view.learner(), call.down
     learner.block[:] = block_values(setup, block)
-    best, p = learner.next_best(_mask(setup, down)), learner.probabilities()
-    instead = setup.active[best]
-    played, probability = (instead, float(p[best])) if block.arm in down else (block.arm, block.probability)
+    best, p = learner.next_best(no_stand_ins(setup, down)), learner.probabilities()
+    if block.odds:
+        odds = odds_of(block)
+        p = np.array([odds.get(arm, 0.0) for arm in setup.active])
+    (own, probability), instead = assigned(block), setup.active[best]
+    played, probability = (instead, float(p[best])) if own in down else (own, probability)
     if played != instead:
         return played, probability
     out = down - {arm for arm in call.tripped if may_be_tried(view, arm, call.clock)}
-    return played, min(probability + float(p[_mask(setup, out)].sum()), 1.0)
+    gone = np.array([arm in out for arm in setup.active])
+    return played, min(probability + float(p[gone].sum()), 1.0)
+
+
+def can_stay(view: View, call: HandOut) -> bool:
+    """Return True if the arm in use can stay, where no switch is left."""
+    return view.head.last_arm in view.setup.active and view.head.last_arm not in call.down
+
+
+def with_arm_in_use(view: View, block: Block) -> Block:
+    """Return the policy's latest block, which no switch is left for, as that of the arm in use where it can be."""
+    return _given(view, block, view.head.last_arm, 1.0) or block
+
+
+def _given(view: View, block: Block, arm: int, probability: float) -> Block | None:
+    """Return the policy's latest block as one of `arm`; None if the policy learns only for arms it has drawn."""
+    setup, learner = view.setup, view.learner()
+    if not learner.give(setup.active.index(arm), probability):
+        return None
+    return block._replace(arm=arm, probability=probability, data=block_text(setup, learner.block.tolist()))
+
+
+def given_under_shares(setup: Setup, p: NDArray[np.float64], best: int, clock: float) -> NDArray[np.float64]:
+    """Return the probabilities with which arms get a block drawn with `p`; `best` has what exceeds shares."""
+    share = setup.settings.share
+    return p if share is None else share.given(p, [setup.names[arm] for arm in setup.active], clock, best)
+
+
+def within_shares(view: View, block: Block) -> Block:
+    """Return the policy's latest block, given to another arm where its own was drawn with more than its share.
+
+    Arm i is drawn with p_i and keeps the block with probability min(1, share/p_i), by a coin of its own. Else the next
+    best arm without a share has it. What the policy learns of it: docs/availability.md.
+    """
+    setup, learner = view.setup, view.learner()
+    p, own, best = learner.probabilities(), setup.active.index(block.arm), learner.next_best(no_stand_ins(setup))
+    q = given_under_shares(setup, p, best, block.began)
+    player = own if chance(learner.stream, block.number, b"share") * p[own] < q[own] else best
+    arm, probability = setup.active[player], float(q[player])
+    odds = {str(arm): float(one) for arm, one in zip(setup.active, q, strict=True)}
+    block = block._replace(odds=json.dumps({"drawn": [block.arm, float(p[own])], "given": odds}))
+    if (given_to := _given(view, block, arm, probability)) is not None:
+        return given_to
+    if player == own:
+        return block._replace(probability=probability)
+    return block._replace(played=json.dumps([[0, MOST_COUNT, arm, probability]]))
 
 
 def compared(view: View, call: HandOut) -> tuple[float, float]:
@@ -123,7 +179,7 @@ def held_back(view: View, call: HandOut, key: str | None = None) -> Block | None
     return block._replace(live=int(key is not None), share=share, price=price)
 
 
-def chance(stream: NDArray[np.uint64], number: int) -> float:
+def chance(stream: NDArray[np.uint64], number: int, coin: bytes = b"") -> float:
     """Return the number in [0, 1) that assigns a block, from the game's seed alone: no draw or loss affects it."""
-    digest = hashlib.blake2b(stream.astype("<u8").tobytes() + b"%d" % number, digest_size=8).digest()
+    digest = hashlib.blake2b(stream.astype("<u8").tobytes() + b"%d" % number + coin, digest_size=8).digest()
     return int.from_bytes(digest, "little") / 2**64

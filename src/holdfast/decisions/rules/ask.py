@@ -6,10 +6,21 @@ from holdfast.decisions.all_losses import look_ahead
 from holdfast.decisions.codec import block_text
 from holdfast.decisions.models import PINNED, Block, Decision, HandedOut, Head
 from holdfast.decisions.requests import Ask, content_of
-from holdfast.decisions.rules.arms import HandOut, changes_hands, compared, held_back, who_play, with_stretch
+from holdfast.decisions.rules.arms import (
+    HandOut,
+    can_stay,
+    changes_hands,
+    compared,
+    held_back,
+    who_play,
+    with_arm_in_use,
+    with_stretch,
+    within_shares,
+)
 from holdfast.decisions.rules.breakers import handed_out, tripped
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, enter, is_open, settle_due, wait_for
+from holdfast.decisions.settings import assigned
 from holdfast.errors import Call, HoldfastError, InvalidParameter, OtherRequest, OutOfTurn, Words
 from holdfast.numerics.sums import exact_sum
 from holdfast.players.losses import announced_value
@@ -101,9 +112,11 @@ def asked_before(view: View, request: str, content: str) -> list[Decision] | Oth
 def _begin(view: View, n: int, call: HandOut) -> list[Block]:
     """Begin blocks with `n` rounds together; only one if the next depends on it or may be the rule's."""
     setup, head = view.setup, view.head
-    if setup.settings.holdback and (held := held_back(view, call)) is not None:
+    settings = setup.settings
+    if settings.holdback and (held := held_back(view, call)) is not None:
         return [held]
-    left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
+    single, stays = settings.holdback or settings.share is not None, call.clock < head.stays and can_stay(view, call)
+    left = 1.0 if setup.policy.waits_for_losses or single or stays else float(n)
     drawn = view.state().learner.begin_some(call.announced, left).tolist()
     blocks, first = [], head.asked
     for number, values in enumerate(drawn, head.block + 1):
@@ -113,6 +126,10 @@ def _begin(view: View, n: int, call: HandOut) -> list[Block]:
         if setup.settings.holdback:
             share, price = compared(view, call)
             blocks[-1] = blocks[-1]._replace(share=share, price=price)
+        if settings.share is not None:
+            blocks[-1] = within_shares(view, blocks[-1])
+        if stays:
+            blocks[-1] = with_arm_in_use(view, blocks[-1])
         first += rounds
     return blocks
 
@@ -122,7 +139,11 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
     head, setup = view.head, view.setup
     number, arm, probability = head.current, head.arm, head.probability
     rounds = every = range(head.handed, min(head.handed + n, head.rounds))
-    if (call.down and not setup.sees_all) or call.rule is not None:  # which has drawn among the others
+    if call.clock < head.stays and can_stay(view, call):  # whatever was drawn
+        block, arm, probability = view.block(number), head.last_arm, 1.0
+        if (arm, probability) != assigned(block):
+            view.change(block._replace(played=with_stretch(block.played, rounds, arm, probability)))
+    elif (call.down and not setup.sees_all) or call.rule is not None:  # which has drawn among the others
         block = view.block(number)
         rule = block.arm if call.rule is None else call.rule
         rounds, arm, probability = next(who_play(view, block, rule, rounds, call))
@@ -138,21 +159,24 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
     view.events.asks.append(HandedOut(number, rounds.start, len(rounds), call.clock, call.request, call.content))
     if rounds.stop == head.rounds and not setup.settings.forever:
         wait_for(view, view.block(number), call.clock, call.asked)
-    head = view.head if arm == head.last_arm else _switched(view, arm, call.cost)
+    head = view.head if arm == head.last_arm else _switched(view, arm, call)
     view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock)
     name, id_of = setup.names[arm], setup.ids.id_of
     given = [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
     return given if rounds == every else given + _hand_out(view, len(every) - len(rounds), call)
 
 
-def _switched(view: View, arm: int, announced: float | None) -> Head:
+def _switched(view: View, arm: int, call: HandOut) -> Head:
     """Return the head after paying for a switch to `arm`."""
     head, setup = view.head, view.setup
-    cost = getattr(setup.policy, "switching_cost", None) if announced is None else announced
+    cost = getattr(setup.policy, "switching_cost", None) if call.cost is None else call.cost
     if isinstance(cost, tuple):  # a table: the first play costs nothing
         cost = cost[setup.active.index(head.last_arm)][setup.active.index(arm)] if head.last_arm >= 0 else 0.0
     paid = tuple(exact_sum([*head.paid, float(cost)])) if cost else head.paid
     view.state().arms[arm].switches += 1
+    if (budget := setup.settings.most_switches) is not None and head.last_arm >= 0:
+        switched = view.state().switched = budget.kept([*view.state().switched, call.clock])
+        head = head._replace(stays=budget.stays(switched))
     return head._replace(switches=head.switches + 1, paid=paid)
 
 
@@ -165,6 +189,6 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: HandOut) -> list[Decisi
     wait_for(view, block, call.clock, asked)
     handed_out(view, arm, number, 0, call.clock)
     view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request, call.content))
-    head = view.head if arm == head.last_arm else _switched(view, arm, call.cost)
+    head = view.head if arm == head.last_arm else _switched(view, arm, call)
     view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock)
     return setup.decisions(block, range(n), call.clock)

@@ -93,9 +93,11 @@ def change(view: View, wanted: Change) -> HoldfastError | None:
     before = view.setup
     try:
         policy, arms = _changed_policy(before, wanted, view.head.block)
-        settings = before.settings.changed(policy, wanted.settings)
+        settings = before.settings.without_share(wanted.retire_arms).changed(policy, wanted.settings)
         if settings.scale != before.settings.scale:
             settings = replace(settings, held_since=view.head.block)
+        if settings.share is not None:
+            settings = replace(settings, share=settings.share.begun(before.settings.share, view.time()))
         after = before
         if policy != before.policy or settings != before.settings:
             gone = {number for number, (_, retired, _) in enumerate(arms) if retired}
@@ -118,6 +120,8 @@ def change(view: View, wanted: Change) -> HoldfastError | None:
     if settings.breaker is None:
         view.head = view.head._replace(breakers="")
     breakers.forget(view, {*before.active} - {*after.active})
+    if settings.most_switches != before.settings.most_switches:
+        _change_budget(view)
     if settings.patience != before.settings.patience:
         _restart_patience(view)
     view.events.changes.append(ChangeMade(view.head.clock, "settings", _detail(before, after), wanted.reason))
@@ -217,7 +221,7 @@ def _changed_policy(setup: Setup, wanted: Change, block: int) -> tuple[Policy, l
 def _retire(view: View, arm: int) -> None:
     """End the current block of this arm with the rounds handed out, without the policy."""
     head = view.head
-    if head.arm != arm or head.handed == head.rounds:
+    if head.handed == head.rounds or arm not in (head.arm, view.block(head.current).arm):
         return
     wait_for(view, view.block(head.current)._replace(rounds=head.handed), head.clock, head.asked)
     view.head, block = view.head._replace(rounds=head.handed), view.block(head.current)
@@ -228,6 +232,13 @@ def _retire(view: View, arm: int) -> None:
 
 def _without(setup: Setup, arm: int) -> Setup:
     return replace(setup, active=tuple(-1 if other == arm else other for other in setup.active))
+
+
+def _change_budget(view: View) -> None:
+    """Count on under another budget with the switches that are known; without one, forget them."""
+    budget, state = view.setup.settings.most_switches, view.state()
+    state.switched = [] if budget is None else budget.kept(state.switched)
+    view.head = view.head._replace(stays=0.0 if budget is None else budget.stays(state.switched))
 
 
 def _restart_patience(view: View) -> None:

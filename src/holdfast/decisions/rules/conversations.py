@@ -10,10 +10,20 @@ from holdfast.decisions.models import Block, Decision, HandedOut
 from holdfast.decisions.moves import DOWN, FAILING, GAIN, cheapest, worth_moving
 from holdfast.decisions.options import checked_duration
 from holdfast.decisions.requests import Ask, End, Settle
-from holdfast.decisions.rules.arms import HandOut, changes_hands, compared, held_back, who_play, who_plays, with_stretch
+from holdfast.decisions.rules.arms import (
+    HandOut,
+    changes_hands,
+    compared,
+    held_back,
+    who_play,
+    who_plays,
+    with_shares,
+    with_stretch,
+    within_shares,
+)
 from holdfast.decisions.rules.breakers import handed_out
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, learn_so_far, settle, settle_due, wait_for
-from holdfast.decisions.settings import Move, moves_of
+from holdfast.decisions.settings import Move, assigned, moves_of
 from holdfast.errors import HoldfastError, InvalidParameter
 
 
@@ -37,12 +47,15 @@ def continue_conversation(view: View, request: Ask, call: HandOut) -> list[Decis
         block = Block(number, key, arm, 0, values[2], call.clock, call.bound, 0, data, head.asked, live=1)
         share, price = compared(view, call)
         block = block._replace(share=share, price=price)
+        if setup.settings.share is not None:
+            block = within_shares(view, block)
         view.events.begun[number] = block
         head = head._replace(block=number, drawn=head.drawn + 1)
     if cost is not None and not block.forced:
         block = _moved(view, block, cost, call) if block.rounds else block._replace(moves="[]")
     rounds, played, home = range(block.rounds, block.rounds + n), block.played, home_of(block)
-    if home != block.arm and home in setup.active and home not in call.down:
+    first, _ = assigned(block)
+    if home != first and home in setup.active and home not in call.down:
         played = with_stretch(played, rounds, home, 1.0)
         handed_out(view, home, block.number, rounds.start, call.clock)
     else:
@@ -50,7 +63,7 @@ def continue_conversation(view: View, request: Ask, call: HandOut) -> list[Decis
             played = with_stretch(played, part, arm, probability)
             handed_out(view, arm, block.number, part.start, call.clock)
         if not call.down:
-            handed_out(view, block.arm, block.number, rounds.start, call.clock)
+            handed_out(view, first, block.number, rounds.start, call.clock)
     # `first` is such that the lateness of the latest round is right
     block = block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played)
     view.change(block._replace(expires=call.clock + life))
@@ -62,12 +75,13 @@ def continue_conversation(view: View, request: Ask, call: HandOut) -> list[Decis
 
 def _goes_on(view: View, block: Block, clock: float) -> bool:
     """Return True unless a conversation was idle too long, lost its arm for good, or changed hands too often."""
-    return clock <= block.expires and view.setup.plays(block) and not changes_hands(block)
+    kept = clock <= block.expires and view.setup.plays(block) and assigned(block)[0] in view.setup.active
+    return kept and not changes_hands(block)
 
 
 def home_of(block: Block) -> int:
     """Return the arm that has the cache of a conversation."""
-    return moves_of(block)[-1].arm if len(block.moves) > len("[]") else block.arm
+    return moves_of(block)[-1].arm if len(block.moves) > len("[]") else assigned(block)[0]
 
 
 def _moved(view: View, block: Block, cost: float, call: HandOut) -> Block:
@@ -78,7 +92,7 @@ def _moved(view: View, block: Block, cost: float, call: HandOut) -> Block:
     setup, home, state = view.setup, home_of(block), view.learnt or view.load()
     recent, down = state.recently(), call.down | {home}
     block = block._replace(moves=block.moves or "[]")
-    best = cheapest(recent, [arm for arm in setup.active if arm not in down])
+    best = cheapest(recent, {*setup.active} - down - with_shares(setup))
     if home in call.down or home not in setup.active:
         reason = DOWN
     elif recent[home].fails and (down := down | {arm for arm in setup.active if recent[arm].fails}) < {*setup.active}:

@@ -21,7 +21,17 @@ from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut,
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
 from holdfast.decisions.rules import breakers
-from holdfast.decisions.settings import WINDOW, Setup, State, moves_of, parts_of, player_of, players_of, stand_in_for
+from holdfast.decisions.settings import (
+    WINDOW,
+    Setup,
+    State,
+    assigned,
+    moves_of,
+    parts_of,
+    player_of,
+    players_of,
+    stand_in_for,
+)
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -375,14 +385,15 @@ def is_open(view: View, number: int) -> bool:
 def enter(view: View, block: Block) -> None:
     """Make a new block the policy's current one."""
     view.blocks[block.number] = view.events.begun[block.number] = block
+    arm, probability = assigned(block) if block.played else (block.arm, block.probability)
     view.head = view.head._replace(
         block=block.number,
         drawn=view.head.drawn + (not block.forced),
         current=block.number,
-        arm=block.arm,
+        arm=arm,
         rounds=block.rounds,
         handed=0,
-        probability=block.probability,
+        probability=probability,
     )
 
 
@@ -424,6 +435,9 @@ def take_back(view: View, clock: float) -> None:
     idle = None if head.next_idle is None else clock
     view.head = head._replace(clock=clock, leap=0.0, next_due=next_due, next_last=next_last, next_idle=idle)
     breakers.take_back(view, clock)
+    if (budget := view.setup.settings.most_switches) is not None:
+        view.state().switched = [min(at, clock) for at in view.state().switched]
+        view.head = view.head._replace(stays=budget.stays(view.state().switched))
     detail = json.dumps({"clock": [head.clock, clock]})
     view.events.changes.append(ChangeMade(clock, "clock", detail, "one process's clock ran ahead of the others'"))
 
@@ -444,9 +458,8 @@ def settle(view: View, block: Block, clock: float) -> None:
         if state.day:
             view.events.days.append(Day(state.day, json.dumps([vars(arm) for arm in state.arms])))
         state.day = day
-    sums = state.arms[block.arm]
     if missing := block.rounds - block.told:
-        bounds = setup.bounds_of(block)
+        bounds, sums = setup.bounds_of(block), state.arms[assigned(block)[0]]
         usual = math.fsum(sums.losses) / sums.told if sums.told else 0.5 * sum(bounds)
         stand_in = stand_in_for(setup.settings.missing, block, usual, bounds[1])
         if setup.sees_all and setup.plays(block):  # it learns that nothing has changed since

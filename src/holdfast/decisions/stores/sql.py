@@ -63,6 +63,7 @@ SCHEMA = (
         removed BIGINT NOT NULL, gone BIGINT NOT NULL, clock {float} NOT NULL, leap {float} NOT NULL,
         heard BIGINT NOT NULL, late BIGINT NOT NULL, lateness {float} NOT NULL, delay {float} NOT NULL,
         next_due {float}, next_last {float} NOT NULL, next_idle {float}, breakers TEXT NOT NULL,
+        stays {float} NOT NULL,
         format BIGINT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_states (
         game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
@@ -74,7 +75,7 @@ SCHEMA = (
         late BIGINT NOT NULL, due {float},
         settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
         learnt BIGINT NOT NULL, share {float} NOT NULL, price {float} NOT NULL, squares {float} NOT NULL,
-        moves TEXT NOT NULL,
+        moves TEXT NOT NULL, odds TEXT NOT NULL,
         PRIMARY KEY (game, number)) {compact}""",
     "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
     "CREATE UNIQUE INDEX holdfast_blocks_keys ON holdfast_blocks (game, key) WHERE live = 1",
