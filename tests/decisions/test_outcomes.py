@@ -127,7 +127,8 @@ def test_a_scale_that_was_changed_counts_for_all_processes_at_once(place):
 
 def test_a_scale_must_be_one_and_losses_from_0_to_1(place):
     with pytest.raises(hf.InvalidParameter, match=r"scale must be a holdfast\.Scale"):
-        place.open(policy=SWITCH, scale={"latency": (0, 1)})
+        place.open(policy=SWITCH, scale=7)
+    assert place.open("by name", policy=SWITCH, scale={"latency": (0, 1)}).scale == hf.Scale(latency=(0, 1))
     with pytest.raises(hf.InvalidParameter, match="scale gives losses from 0 to 1"):
         place.open(policy=hf.TsallisSwitch(3, switching_cost=40.0, units=(-64.0, 64.0)), scale=SCALE)
 

@@ -17,7 +17,7 @@ from holdfast.decisions.requests import Change, SetAvailability
 from holdfast.decisions.rules import breakers
 from holdfast.decisions.rules.conversations import expire
 from holdfast.decisions.rules.report import View, settle, wait_for
-from holdfast.decisions.settings import ArmSums, Setup
+from holdfast.decisions.settings import ArmSums, Settings, Setup
 from holdfast.errors import Form, HoldfastError, InvalidParameter, OtherSettings, Words
 from holdfast.players.game import Game as Learner
 from holdfast.players.saves import described
@@ -54,9 +54,14 @@ def difference(setup: Setup, policy: Policy | None, compared: Mapping[str, Any])
     were, are = setup.settings.plain(), wanted.plain()
     for name in compared:
         if were[name] != are[name]:
-            found[name] = (str(were[name]), str(are[name]))
+            found[name] = (_shown(setup.settings, name, were), _shown(wanted, name, are))
             changes[name] = None
     return OtherSettings(setup.game.name, found, changes) if found else None
+
+
+def _shown(settings: Settings, name: str, plain: Mapping[str, Any]) -> str:
+    value = getattr(settings, name)
+    return repr(value) if hasattr(value, "settings") else str(plain[name])
 
 
 def as_given(other: OtherSettings, policy: Policy | None, given: Mapping[str, Any]) -> Change:
