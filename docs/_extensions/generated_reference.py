@@ -55,7 +55,7 @@ FURTHER = {
         "holdfast.decisions.backup",
         "holdfast.decisions.restore",
     ],
-    "simulation": ["holdfast.numerics.statistics.Comparison"],
+    "simulation": ["holdfast.numerics.statistics.Comparison", "holdfast.results.Comparisons"],
 }
 """What public functions return or guides use, beside the names of the package itself."""
 

@@ -27,7 +27,7 @@ from holdfast.numerics.statistics import (
     p_value,
     student_quantile,
 )
-from holdfast.text import number, table, with_error
+from holdfast.text import number, short, table, with_error
 
 # A result in a file: parquet with its provenance and a checksum; CSV and Arrow for other programs.
 #
@@ -194,7 +194,7 @@ LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textascii
     sign: f"\\{sign}" for sign in "&%$#_{}"
 }
 LATEX |= {"λ": r"$\lambda$", "Δ": r"$\Delta$", "–": "--", "−": "$-$"}
-IN_WORDS = {"switching_cost": "λ", "environment.gap": "Δ", "horizon": "T", "environment.n_arms": "K"}
+IN_WORDS = {"switching_cost": "λ", "gap": "Δ", "horizon": "T", "n_arms": "K"}
 """Columns of a grid by the field's own letters."""
 IN_MATHS = str.maketrans({",": "{,}", "±": r"\pm", "–": "-", "−": "-"})
 
@@ -320,6 +320,53 @@ def _in_markdown(cell: str | Cell) -> str:
 def _in_maths(cell: Cell) -> str:
     text = cell.text.translate(IN_MATHS)
     return rf"$\mathbf{{{text}}}$" if cell.best else f"${text}$"
+
+
+class Comparisons(pl.DataFrame):
+    """Differences from one policy over a grid, a polars table that prints, and has a `table`, as papers show them."""
+
+    def table(self, format: str = "markdown") -> str:
+        """Format them for a paper, ``"markdown"`` or ``"latex"``: in bold where Holm's p is below 1 − confidence."""
+        return _format(format)(*_differences(self))
+
+    def __str__(self) -> str:
+        head, body = self._shown()
+        return f"{self._said()}\n{table(head, body, width=WIDTH, labels=len(head) - 5)}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self, **options: Any) -> str:
+        from holdfast.report.html import view
+
+        return view(self._said(), *self._shown())
+
+    def _said(self) -> str:
+        measure, baseline, share = self.select("measure", "baseline", "confidence").row(0)
+        return f"{EVERY_MEASURE[measure]}, less that of {printable(baseline)}; {short(100 * share, 6)} % intervals"
+
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        head, body = _differences(self)
+        return head, [[cell.text if isinstance(cell, Cell) else cell for cell in row] for row in body]
+
+
+def _differences(found: pl.DataFrame) -> tuple[list[str], list[list[str | Cell]]]:
+    own = ("policy", "baseline", "measure", "confidence", *Comparison.NUMBERS, "p_holm")
+    grid = [name for name in found.columns if name not in own and found[name].n_unique() > 1]
+    body: list[list[str | Cell]] = []
+    for row in found.iter_rows(named=True):
+        differs = row["p_holm"] < 1 - row["confidence"]
+        numbers = [Cell(with_error(row[name], None), differs) for name in ("difference", "low", "high")]
+        labels = [_shown(row[name]) for name in (*grid, "policy")]
+        body.append([*labels, *numbers, *(Cell(_p(row[name])) for name in ("p", "p_holm"))])
+    return [*(IN_WORDS.get(name, name) for name in grid), "policy", "difference", "low", "high", "p", "p (Holm)"], body
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else number(value, 3)
+
+
+def _format(name: str) -> Callable[..., str]:
+    return as_latex if one_of("format", name, ("markdown", "latex")) == "latex" else as_markdown
 
 
 def measures_of(summary: pl.DataFrame) -> list[str]:
@@ -503,7 +550,7 @@ class Result:
         if isinstance(measures, str) or not isinstance(measures, Sequence) or not measures:
             known = ", ".join(map(repr, self.measures))
             raise InvalidParameter("measures", f"must be a list of some of {known}", measures)
-        made = as_latex if one_of("format", format, ("markdown", "latex")) == "latex" else as_markdown
+        made = _format(format)
         if self.frame.is_empty():
             raise InvalidParameter("result", "must have rows to format", "none")
         return made(*cells_of(self.final(), measures, wide=wide, best=best, spread=spread))
@@ -559,8 +606,10 @@ class Result:
         measure: str = "regret_with_switching",
         confidence: float = 0.95,
         round: int | None = None,
-    ) -> pl.DataFrame:
+    ) -> Comparisons:
         """Compare every other policy with one, in each combination of a study's grid, as a table of paired differences.
+
+        It prints as a paper shows it, and ``compare_all(...).table("latex")`` returns that for one.
 
         ``p`` is Student's two-sided p-value of a single comparison, ``p_holm`` that of Holm's correction for all rows
         together: where it is below 0.05, all such rows together are wrong with a probability of at most 5 %. Intervals
@@ -581,10 +630,11 @@ class Result:
                 if policy != baseline:
                     found = own.compare(policy, baseline, measure=measure, confidence=confidence, round=round)
                     named = {name: frame[name][0] for name in self.grid}
-                    rows.append({**named, "policy": policy, "baseline": baseline, **found.numbers()})
+                    said = {"baseline": baseline, "measure": measure, "confidence": found.confidence}
+                    rows.append({**named, "policy": policy, **said, **found.numbers()})
         if not rows:
             raise InvalidParameter("baseline", "must have another policy beside it", baseline)
-        return pl.DataFrame(rows).with_columns(pl.Series("p_holm", holm([row["p"] for row in rows])))
+        return Comparisons(pl.DataFrame(rows).with_columns(pl.Series("p_holm", holm([row["p"] for row in rows]))))
 
     def to_pandas(self) -> Any:
         """Return the frame as pandas has it; needs pandas, which is not installed with Holdfast."""

@@ -136,10 +136,10 @@ def grid_of(result, *keys: tuple[str, list[float]]) -> Result:
         ([("switching_cost", [0.1, 1.0, 10.0])], "screen", [3]),
         ([("switching_cost", [0.1, 1.0, 10.0, 100.0])], "screen", [2, 2]),
         ([("switching_cost", [0.1, 1.0, 10.0])], "column", [1, 1, 1]),
-        ([("environment.gap", [0.1, 0.2]), ("switching_cost", [0.1, 1.0, 10.0])], "page", [3, 3]),
-        ([("environment.gap", [0.1, 0.2]), ("switching_cost", [0.1, 1.0, 10.0, 20.0])], "screen", [4, 4]),
-        ([("environment.gap", [0.1, 0.2]), ("switching_cost", [0.1, 1.0, 10.0])], "neurips", [2, 2, 2]),
-        ([("environment.gap", [0.1]), ("switching_cost", [0.1, 1.0])], "screen", [2]),
+        ([("gap", [0.1, 0.2]), ("switching_cost", [0.1, 1.0, 10.0])], "page", [3, 3]),
+        ([("gap", [0.1, 0.2]), ("switching_cost", [0.1, 1.0, 10.0, 20.0])], "screen", [4, 4]),
+        ([("gap", [0.1, 0.2]), ("switching_cost", [0.1, 1.0, 10.0])], "neurips", [2, 2, 2]),
+        ([("gap", [0.1]), ("switching_cost", [0.1, 1.0])], "screen", [2]),
     ],
 )
 def test_one_measure_in_a_grid_makes_small_multiples(result, keys, size, shape):
@@ -149,7 +149,7 @@ def test_one_measure_in_a_grid_makes_small_multiples(result, keys, size, shape):
     tops = [round(axes.get_position().y0, 3) for axes in shown]
     assert [tops.count(top) for top in sorted(set(tops), reverse=True)] == shape
     varying = [(name, values) for name, values in keys if len(values) > 1]
-    words = {"switching_cost": "λ", "environment.gap": "Δ"}
+    words = {"switching_cost": "λ", "gap": "Δ"}
     combinations = itertools.product(*([f"{words[name]} = {value:g}" for value in values] for name, values in varying))
     assert [axes.get_title("left") for axes in shown] == [", ".join(each) for each in combinations]
     assert sum(bool(axes.get_ylabel()) for axes in shown) == len(shape)  # once in each row

@@ -145,6 +145,21 @@ def test_policies_are_compared_over_a_grid_with_holms_correction():
     one = Result(result.frame.filter(pl.col("switching_cost") == 1.0)).compare("b", "a", measure="pseudo_regret")
     assert found.row(1, named=True)["p"] == one.p
     assert found["p_holm"].to_list() == [max(found["p"][0], 2 * found["p"][1]), 2 * found["p"][1]]
+    assert str(found).splitlines() == [
+        "pseudo-regret, less that of a; 95 % intervals",
+        "λ    policy  difference     low   high      p  p (Holm)",
+        "0.1  b           0.2500  −1.128  1.628  0.604     0.604",  # 0.25 ± 3.182·0.8660/√4
+        "1    b            5.250   3.872  6.628  0.001     0.002",
+    ]
+    assert found.table("latex").splitlines()[2:6] == [
+        r"$\lambda$ & policy & difference & low & high & p & p (Holm) \\",
+        r"\midrule",
+        r"0.1 & b & $0.2500$ & $-1.128$ & $1.628$ & $0.604$ & $0.604$ \\",
+        r"1 & b & $\mathbf{5.250}$ & $\mathbf{3.872}$ & $\mathbf{6.628}$ & $0.001$ & $0.002$ \\",
+    ]
+    assert "**5.250**" in found.table()
+    assert "95 % intervals" in found._repr_html_()
+    assert found.select("p").columns == ["p"]  # a polars table all the same
     with pytest.raises(hf.InvalidParameter, match="must have another policy beside it"):
         made({"a": [1.0, 2.0]}).compare_all("a")
     assert "(99.9% confidence" in str(made({"a": [1.0, 2.0], "b": [2.0, 4.0]}).compare("a", "b", confidence=0.999))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from statistics import NormalDist
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,9 +39,11 @@ class Comparison:
     p: float = math.nan
     """Student's two-sided p-value of no difference."""
 
+    NUMBERS: ClassVar[Sequence[str]] = ("round", "difference", "low", "high", "p", "replications")
+
     def numbers(self) -> dict[str, float]:
         """Return the difference, its interval, p and the replications by name."""
-        return {name: getattr(self, name) for name in ("round", "difference", "low", "high", "p", "replications")}
+        return {name: getattr(self, name) for name in self.NUMBERS}
 
     @property
     def decided(self) -> bool:
