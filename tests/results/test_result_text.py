@@ -158,7 +158,7 @@ def test_policies_are_compared_over_a_grid_with_holms_correction():
         r"1 & b & $\mathbf{5.250}$ & $\mathbf{3.872}$ & $\mathbf{6.628}$ & $0.001$ & $0.002$ \\",
     ]
     assert "**5.250**" in found.table()
-    assert "95 % intervals" in found._repr_html_()
+    assert "less that of a; 95" in found._repr_html_()
     assert found.select("p").columns == ["p"]  # a polars table all the same
     with pytest.raises(hf.InvalidParameter, match="must have another policy beside it"):
         made({"a": [1.0, 2.0]}).compare_all("a")
