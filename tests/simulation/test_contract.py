@@ -277,7 +277,11 @@ POLICY_BUGS = {
     "another probability in the block": (lambda: policy(after(half)), r"probabilities says .* block.probability is"),
     "an arm that is never drawn": (
         lambda: replace(policy(after(never_the_last)), epsilon=0.06),
-        r"probabilities says 0.020 for arm 2 .*; choose draws it 0.000 of the time",
+        r"probabilities says 0.02 for arm 2 .*; choose draws it 0 of the time",
+    ),
+    "a rare arm that is never drawn": (
+        lambda: replace(policy(after(never_the_last)), epsilon=0.003),
+        r"probabilities says 0.001 for arm 2 .*; choose draws it 0 of the time",
     ),
     "draws otherwise": (lambda: policy(after(other_arm)), r"probabilities says .*; choose draws it .* of the time"),
     "a state that overflows": (lambda: policy(after(doubles)), r"state.n infinite or no number by block"),

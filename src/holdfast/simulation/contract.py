@@ -42,8 +42,10 @@ NEEDED: Mapping[str, Any] = {"n_arms": 4, "switching_cost": 0.7, "horizon": 2000
 """Values for parameters of a class that has no defaults for them."""
 
 ROUNDS = 200
-DRAWS = 2000
-"""Draws of one block."""
+DRAWS, FEWER = 100_000, 2000
+"""Draws of one block: an arm of probability 0.00025 that is never drawn is found. Fewer where each draw takes a game, or
+its probabilities.
+"""
 MANY = 5000
 """Blocks after which a state must still be finite."""
 MOST_ROUNDS = 1e12
@@ -339,17 +341,20 @@ def draws_from_them(policy: Policy) -> None:
         return
     stream = Stream(SEED, "draws").state
     for n in (1, 4, 30):
-        start, p, counts, N = _game(policy), np.zeros(0), np.zeros(policy.n_arms), DRAWS if COMPILED else DRAWS // 20
+        start, p, counts = _game(policy), np.zeros(0), np.zeros(policy.n_arms)
+        N = FEWER if policy.full_information or policy.draws_in_steps else DRAWS
+        N = N if COMPILED else FEWER // 20
         if sum(1 for _ in _blocks(policy, start, n - 1)) < n - 1 or (policy.full_information and n > 4):
             return
+        again = start.copy()
+        again.stream = stream
         for i in range(N):
             if policy.full_information:  # p is that of the arm over all draws so far, not given the arm before
                 again = Game(policy, SEED, i)
                 for _ in _blocks(policy, again, n - 1):
                     pass
             else:
-                again = start.copy()
-                again.stream = stream
+                again.numbers[:], again.vectors[:], again.begun = start.numbers, start.vectors, start.begun
             arm, _ = again.begin(_announced(policy, n))
             counts[arm] += 1
             if policy.draws_in_steps:  # the mean of what is given the steps before
@@ -359,8 +364,8 @@ def draws_from_them(policy: Policy) -> None:
         surprise = [N * _divergence(share, chance) for share, chance in zip(counts / N, p, strict=True)]
         worst = int(np.argmax(surprise))
         if surprise[worst] > CERTAINTY:  # Chernoff's bound, so an arm that is never drawn is found too
-            often = f"{counts[worst] / N:.3f} of the time"
-            blame(policy, "probabilities", f"says {p[worst]:.3f} for arm {worst} in block {n}; choose draws it {often}")
+            often = f"{counts[worst] / N:.3g} of the time"
+            blame(policy, "probabilities", f"says {p[worst]:.3g} for arm {worst} in block {n}; choose draws it {often}")
 
 
 def _divergence(share: float, chance: float) -> float:
