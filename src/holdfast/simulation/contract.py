@@ -43,8 +43,8 @@ NEEDED: Mapping[str, Any] = {"n_arms": 4, "switching_cost": 0.7, "horizon": 2000
 
 ROUNDS = 200
 DRAWS, FEWER = 100_000, 2000
-"""Draws of one block: an arm of probability 0.00025 that is never drawn is found. Fewer where each draw takes a game, or
-its probabilities.
+"""Draws of one block: an arm of probability 0.00025 that is never drawn is found. Fewer where each draw takes a game,
+or its probabilities.
 """
 MANY = 5000
 """Blocks after which a state must still be finite."""
