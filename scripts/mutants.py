@@ -55,7 +55,9 @@ class Room:
 
 
 ROOMS = {
-    "numerics": Room(("numerics/*.py",), ("tests/numerics", "tests/results", "tests/players")),
+    "numerics": Room(
+        ("numerics/*.py",), ("tests/numerics", "tests/results", "tests/players", "tests/replays/test_plans.py")
+    ),
     "statistics": Room(
         ("numerics/statistics.py", "lab/judge.py", "decisions/holdout.py", "replays/costs.py"),
         ("tests/numerics", "tests/lab", "tests/decisions/test_held_back.py", "tests/replays", "tests/results"),
