@@ -139,7 +139,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for():
 
         found = asyncio.run(play())
         assert {(one.arm, one.recorded) for one in found} == {("b", False)}
-        with pytest.raises(holdfast_client.Unreachable, match=r"within 0\.05 s"):
+        with pytest.raises(holdfast_client.Unreachable, match=r"within 0\.05 s|timed out"):  # whose clock is first
             asyncio.run(game.atell("1-1-1-1", 0.5, deadline=0.05))
         game.close()
 
