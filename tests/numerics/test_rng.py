@@ -52,6 +52,15 @@ def sample_binomials(n: float, p: float, size: int) -> np.ndarray:
 
 
 @pytest.mark.plain
+def test_a_column_of_streams_is_a_stream_and_leaves_the_others_alone():
+    columns = np.column_stack([Stream(SEED, "column", g).state for g in range(3)])
+    alone, others = Stream(SEED, "column", 1), columns[:, [0, 2]].copy()
+    assert [rng.next_uniform(columns, 1) for _ in range(20)] == [alone.uniform() for _ in range(20)]
+    assert columns[:, [0, 2]].tolist() == others.tolist()
+    assert columns[:, 1].tolist() == alone.state.tolist()
+
+
+@pytest.mark.plain
 def test_golden_values():
     """Other numbers for the same seed are a change of behaviour: say so in the changelog before changing these."""
     stream = Stream(7, "policy/tsallis-switch")

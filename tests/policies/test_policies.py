@@ -37,7 +37,7 @@ def choose_alike(case, game, oracle, n, t, *, rel):
     return arm, rounds
 
 
-@pytest.mark.slow
+@(pytest.mark.slow if COMPILED else pytest.mark.plain)
 @pytest.mark.plain
 @pytest.mark.parametrize("name", WITH_ORACLE)
 def test_one_step_from_the_same_state_equals_the_naive_step(name):
@@ -115,7 +115,7 @@ NOT_ESTIMATING = ("base", "named arms", "own units")
 ESTIMATING = [name for name, case in CASES.items() if case.estimates and not name.startswith(NOT_ESTIMATING)]
 
 
-@pytest.mark.slow
+@(pytest.mark.slow if COMPILED else pytest.mark.plain)
 @pytest.mark.plain
 @pytest.mark.parametrize("name", ESTIMATING)
 def test_estimates_are_unbiased(name):

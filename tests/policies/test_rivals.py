@@ -88,7 +88,7 @@ SEVERAL = (naive_rivals.Thompson, naive_rivals.Ts2, naive_rivals.LazyExp3)
 """Those that draw more than one uniform for a block."""
 
 
-@pytest.mark.slow
+@(pytest.mark.slow if COMPILED else pytest.mark.plain)  # it is the compiler that takes long
 @pytest.mark.plain
 @pytest.mark.parametrize("name", TWINS)
 def test_a_game_plays_the_naive_arms(name):
