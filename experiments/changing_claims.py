@@ -309,7 +309,7 @@ def cell_table(found: Cells) -> str:
         means.append(f"{mean:.2f} ({low:.2f} to {high:.2f})")
     rows.append(["geometric mean", "", "", *means])
     worst = [max(some[name].mean() / some[OWN].mean() for some in found.values()) for name in IN_CELLS]
-    rows.append(["the dearest cell", "", "", *(f"{ratio:.2f}" for ratio in worst)])
+    rows.append(["the worst cell", "", "", *(f"{ratio:.2f}" for ratio in worst)])
     return markdown_table(["", "λ", f"`{OWN}`", *(f"`{name}`" for name in IN_CELLS)], rows)
 
 
@@ -317,10 +317,10 @@ def tables_of(played: Played, games: int, replications: int, seed: int) -> str:
     """Return the tables of the page."""
     parts = [
         f"{date.today():%Y-%m-%d}, two cores, seed {seed}.",
-        "**The arm in use goes from .25 to .85: left after** so many rounds, by how many had been steady: the median "
-        f"with a 95 % interval, then nine of ten. {games} games; K = {len(LEVELS)}, λ = {COST:g}, noise {NOISE:g}.",
+        "**The arm in use goes from .25 to .85.** Rounds until it is left, by the number of steady rounds before: the "
+        f"median with a 95 % interval, then the 90 % quantile. {games} games; K = {len(LEVELS)}, λ = {COST:g}, noise {NOISE:g}.",
         lag_table(played.lags, "left"),
-        "**Another goes from .55 to .05: found after**",
+        "**Another arm goes from .55 to .05.** Rounds until it is found:",
         lag_table(played.lags, "found"),
         f"**Cost above the best plan** (dynamic regret) of `{OWN}`, and that of others over it, in worlds drawn anew "
         f"in each of {replications} games: K = {ARMS}, T = {number(ROUNDS)}, coin losses. The intervals are at 95 %.",
