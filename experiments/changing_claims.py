@@ -318,7 +318,8 @@ def tables_of(played: Played, games: int, replications: int, seed: int) -> str:
     parts = [
         f"{date.today():%Y-%m-%d}, two cores, seed {seed}.",
         "**The arm in use goes from .25 to .85.** Rounds until it is left, by the number of steady rounds before: the "
-        f"median with a 95 % interval, then the 90 % quantile. {games} games; K = {len(LEVELS)}, λ = {COST:g}, noise {NOISE:g}.",
+        f"median with a 95 % interval, then the 90 % quantile. {games} games; K = {len(LEVELS)}, λ = {COST:g}, "
+        f"noise {NOISE:g}.",
         lag_table(played.lags, "left"),
         "**Another arm goes from .55 to .05.** Rounds until it is found:",
         lag_table(played.lags, "found"),
