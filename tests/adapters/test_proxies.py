@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from commands import command_here
 from pages import ROOT, blocks
-from service import InProcess, free_port
+from service import InProcess, InThread, free_port
 
 import holdfast as hf
 from holdfast.adapters.proxies import Counts, Envoy, HAProxy, Steering, steering_of, steerings_of
@@ -378,24 +378,6 @@ def test_one_command_steers_several_games(tmp_path: Path, backends: dict[str, Ba
         steer.communicate(timeout=20)
 
 
-class Broken:
-    """A proxy of which nothing works."""
-
-    arms = ("a", "b")
-
-    def move(self, arm: str) -> None:
-        raise OSError("it is away")
-
-    def down(self) -> set[str]:
-        raise OSError("it is away")
-
-    def counts(self, arm: str) -> Counts:
-        raise ValueError("no number")
-
-    def close(self) -> None:
-        pass
-
-
 def test_a_service_that_is_killed_and_comes_back_is_steered_by_again(
     tmp_path: Path, backends: dict[str, Backend]
 ) -> None:
@@ -424,6 +406,56 @@ def test_a_service_that_is_killed_and_comes_back_is_steered_by_again(
             traffic.join(timeout=20)
             assert {status for _, status, _ in traffic.seen} == {200}
     steering.close()
+
+
+class Broken:
+    """A proxy of which nothing works."""
+
+    arms = ("a", "b")
+
+    def move(self, arm: str) -> None:
+        raise OSError("it is away")
+
+    def down(self) -> set[str]:
+        raise OSError("it is away")
+
+    def counts(self, arm: str) -> Counts:
+        raise ValueError("no number")
+
+    def close(self) -> None:
+        pass
+
+
+class Partly(Broken):
+    """A proxy with three arms, of which one is down."""
+
+    arms = ("a", "b", "c")
+
+    def __init__(self) -> None:
+        self.moved: list[str] = []
+
+    def move(self, arm: str) -> None:
+        self.moved.append(arm)
+
+    def down(self) -> set[str]:
+        return {"a"}
+
+
+def test_arms_that_are_down_or_retired_meanwhile_are_not_asked_for(tmp_path: Path) -> None:
+    with InThread(f"sqlite:///{tmp_path}/s.db") as web:
+        router = hf.open(web.url, "app", hf.Exp3(arms=["a", "b", "c"]), seed=1)
+        proxy, ends = Partly(), threading.Event()
+        steering = Steering(router, proxy, 0.001)
+        for _ in range(20):
+            steering.round(ends)
+        assert set(proxy.moved) == {"b", "c"}
+        with hf.open(web.url, "app") as operator:
+            operator.change(retire_arms=["c"])
+        proxy.moved.clear()
+        for _ in range(5):
+            steering.round(ends)
+        assert proxy.moved == ["b"] * 5
+        router.close()
 
 
 HEAD = "HTTP/1.0 200 OK\r\n\r\n"

@@ -263,9 +263,13 @@ class Steering:
         self._tried("the loss was not told", lambda: self._tell(decision, before))
 
     def _asked(self, down: set[str]) -> Decision:
-        names = [arm for arm in self.router.policy.arms or () if str(arm) in self.proxy.arms]
-        up = [arm for arm in names if str(arm) not in down]
-        available = up if 0 < len(up) < len(names) else None
+        available = None
+        if down:
+            LOG.info(
+                "%s: %s down, %s is held", self.router.name, sorted(down), self.router.arm
+            )  # sees what was changed
+            names = [arm for arm in self.router.policy.arms or () if str(arm) in self.proxy.arms]
+            available = [arm for arm in names if str(arm) not in down] or None
         return self.router.ask(deadline=max(self.interval, 1.0), available=available)
 
     def _down(self) -> set[str]:
