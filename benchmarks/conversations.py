@@ -136,7 +136,7 @@ class Kind:
 
 
 def long_sessions(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Two turns at least, 24 on average, 400 at most: most are short, some last for hours."""
+    """Two turns at least, 16 on average, 400 at most: half have up to 7, some last for hours."""
     return np.minimum(np.ceil(8 * (rng.pareto(1.5, n) + 0.25)), 400).astype(int)
 
 

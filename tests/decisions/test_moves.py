@@ -5,6 +5,7 @@ import math
 import random
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from model import Model, said_of
@@ -26,17 +27,17 @@ def keys_of(router: hf.Router, arm: str, count: int = 1) -> list[str]:
     while len(found) < count:
         key = f"conversation {router.rounds}"
         turn = router.ask(key=key)
-        router.tell(turn.id, LOSSES[turn.arm])
+        router.tell(turn.id, LOSSES[str(turn.arm)])
         found += [key] * (turn.arm == arm)
     return found
 
 
-def turns_of(router: hf.Router, key: str, count: int, **options) -> list[str]:
+def turns_of(router: hf.Router, key: str, count: int, **options: Any) -> list[Any]:
     """The arms of some turns, each of which loses what its arm loses."""
     arms = []
     for _ in range(count):
         turn = router.ask(key=key, **options)
-        router.tell(turn.id, LOSSES[turn.arm])
+        router.tell(turn.id, LOSSES[str(turn.arm)])
         arms.append(turn.arm)
     return arms
 
@@ -318,11 +319,11 @@ def test_a_day_of_conversations_is_the_models(place, seed):
             model.at(clock.now)
             found = router.tell([(id, {"failed": True} if failed else loss)])[0]
             assert said_of(found) == model.tell(block, place_, 1.0 if failed else loss, failed)
-    for block in model.blocks:
-        reasons.update(reason for _, _, reason in block.moves or [])
+    for one in model.blocks:
+        reasons.update(reason for _, _, reason in one.moves or [])
     frame = router.history.frame
     told = [[(m["round"], "abc".index(m["arm"]), m["reason"]) for m in json.loads(x or "[]")] for x in frame["moves"]]
-    assert told == [block.moves or [] for block in model.blocks]
+    assert told == [one.moves or [] for one in model.blocks]
     assert reasons.keys() == {"down", "failing", "gain"}
     assert router.probabilities.tolist() == model_probabilities(model)
 
