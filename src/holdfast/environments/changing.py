@@ -580,7 +580,7 @@ class TiringArms(WithinRange):
     Examples
     --------
     >>> TiringArms(2, time=5).path(2, seed=1).round(2).tolist()  # if nothing is played
-    [[0.35, 0.24], [0.35, 0.24]]
+    [[0.38, 0.24], [0.38, 0.24]]
     """
 
     id: ClassVar[str] = "tiring-arms"
