@@ -14,6 +14,7 @@ from kernel_game import KernelGame
 from strategies import pieces, seeds, unit_losses
 
 from holdfast import (
+    AdaptiveTsallisSwitch,
     BaSE,
     BlockExp3,
     Exp3,
@@ -195,6 +196,7 @@ def test_what_is_saved_is_json_of_this_version(name):
     "policy",
     [
         TsallisSwitch(3, switching_cost=1.5),
+        AdaptiveTsallisSwitch(3, switching_cost=1.5),
         BlockExp3(3, switching_cost=1.5, horizon=500),
         Exp3(3),
         TsallisInf(3),
@@ -325,22 +327,6 @@ def test_a_very_long_block_keeps_few_numbers_and_its_exact_sum():
     for loss in sorted(losses):
         other.tell(loss)
     assert one.save() == other.save()
-
-
-def test_one_arm_is_always_played():
-    for policy in (
-        TsallisSwitch(1, switching_cost=3.0),
-        TsallisInf(1),
-        Exp3(1),
-        BlockExp3(1, switching_cost=3.0, horizon=100),
-        BaSE(1, horizon=100),
-    ):
-        player = policy.player(seed=1)
-        for t in range(120):
-            assert player.ask() == 0
-            assert player.probability == 1.0
-            player.tell(t % 2)
-        assert player.switches == 1
 
 
 def test_last_block_is_not_truncated_in_schedule():

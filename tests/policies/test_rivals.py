@@ -14,7 +14,6 @@ import holdfast as hf
 from holdfast.kernels import COMPILED
 from holdfast.numerics.random import uniform
 from holdfast.players.game import Game
-from holdfast.policies.registry import make_policy
 
 HORIZON = 3000 if COMPILED else 200
 K = 5
@@ -227,13 +226,6 @@ def test_who_does_not_know_its_probabilities_says_so(policy):
 def test_bad_parameters_are_refused(make, parameter):
     with pytest.raises(hf.InvalidParameter, match=f"^{parameter} must"):
         make()
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("name", TWINS)
-def test_settings_make_the_policy_again(name):
-    policy, _ = TWINS[name]
-    assert make_policy(policy.settings()) == policy
 
 
 @pytest.mark.plain

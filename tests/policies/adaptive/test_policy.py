@@ -248,15 +248,3 @@ def test_constants_are_saved_with_a_game():
     policy = hf.AdaptiveTsallisSwitch(3, switching_cost=0.5, constants=hf.Constants(memory=20, calm_length=1))
     assert policy == hf.AdaptiveTsallisSwitch(3, switching_cost=0.5, constants={"memory": 20, "calm_length": 1})
     assert hf.Player.load(policy.player(seed=1).save()).policy == policy
-
-
-def test_units_of_ones_own():
-    """Losses from −64 to 64 and a cost of 128λ play as losses from 0 to 1 and λ."""
-    own = hf.AdaptiveTsallisSwitch(3, switching_cost=64.0, units=(-64.0, 64.0)).player(seed=3)
-    unit = hf.AdaptiveTsallisSwitch(3, switching_cost=0.5).player(seed=3)
-    for t in range(300):
-        arm = own.ask()
-        assert arm == unit.ask()
-        loss = ((t * 5 + arm) % 9) / 8
-        own.tell(-64 + 128 * loss)
-        unit.tell(loss)
