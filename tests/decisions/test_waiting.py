@@ -231,11 +231,13 @@ def test_a_loss_that_stands_for_missing_ones_may_be_any_of_the_range(place):
 
 
 def test_many_rounds_at_once_are_not_too_late_for_each_other(place):
-    """After single rounds, whose losses came at once, patience is fifty rounds."""
+    """After single rounds, whose losses came at once, patience is fifty rounds, or three times those of a call."""
     router = place.open("chat", hf.Exp3(arms=["a", "b"]), seed=1)
     for _ in range(20):
         router.tell(router.ask().id, 0.5)
-    first, second = router.ask(200), router.ask(200)  # as two workers would
-    for decision in [*second, *first]:
-        assert router.tell(decision.id, 0.5).new
-    assert router.history.totals.told == 420
+    given = []
+    for _ in range(3):  # as several workers would
+        given += router.ask(200)
+        place.clock.now += 100.0
+    for decision in reversed(given):
+        assert router.tell(decision.id, 0.5) == (decision.id, True, False)
