@@ -411,7 +411,7 @@ def test_a_service_that_is_killed_and_comes_back_is_steered_by_again(
 class Broken:
     """A proxy of which nothing works."""
 
-    arms = ("a", "b")
+    arms: tuple[str, ...] = ("a", "b")
 
     def move(self, arm: str) -> None:
         raise OSError("it is away")
