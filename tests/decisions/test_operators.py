@@ -220,17 +220,3 @@ def test_a_block_that_is_cut_short_counts_for_what_was_played():
         for router in (once, cut)
     ]
     assert states[0] == states[1]
-
-
-def test_an_arm_that_was_retired_comes_back_as_a_new_one(place):
-    router = place.open(policy=SWITCH, seed=1)
-    out = router.ask(30)
-    router.change(retire_arms=["b"])
-    router.change(add_arms=["b"])
-    p = router.probabilities
-    router.tell([(d.id, 1.0) for d in out if d.arm == "b"])  # of draws before it left: not learnt from
-    while router.hold:
-        router.ask()
-    assert router.probabilities.tolist() == pytest.approx(p.tolist())
-    assert {arm.arm: arm.told for arm in router.history.totals.arms}["b"] == arms_of(out).count("b")
-    assert "b" in arms_of(place.open().ask(40))
