@@ -145,7 +145,8 @@ class Game:
             Seconds within which there is an answer: a decision, the fallback, or `Unreachable` without one.
         options
             Fields of ``POST …/decisions``: ``request`` (an idempotency key; by default each call has its own),
-            ``key`` (of a conversation), ``available``, ``rule`` (what your own rule chooses, with a holdback),
+            ``key`` (of a conversation), with it ``move_cost`` and ``key_life``, ``available``, ``rule`` (what your own
+            rule chooses, with a holdback),
             ``switching_cost``, ``loss_bound``, ``forecast`` (losses expected, by arm or in rows).
         """
         self._check_arm(fallback, deadline)

@@ -521,9 +521,9 @@ class Checker:
             must(changed or self.paused.get(arm, -math.inf) <= row.at, f"arm {arm} was paused and played {vars(row)}")
             must(changed or arm in self.active, f"arm {arm} is retired and played {vars(row)}")
             alone = arm == block.arm or block.forced == 2
-            if block.moves and arm != block.arm:
-                home = next((arm for first, arm, _ in reversed(block.moves) if first <= row.first), block.arm)
-                must((arm, probability) == (home, 1.0), f"arm {arm} played a turn of {vars(row)}, and it had moved")
+            homes = [home for first, home, _ in block.moves or [] if first <= row.first]
+            if homes and arm != block.arm:
+                must((arm, probability) == (homes[-1], 1.0), f"arm {arm} played {vars(row)} after a move to {homes}")
                 alone = True
             was = self.paused.get(block.arm, -math.inf)
             must(alone or changed or was > row.at, f"arm {arm} played block {block.number}, whose arm was there")
@@ -934,6 +934,8 @@ class Checker:
         seen = (totals.rounds, totals.told, totals.missing, totals.out, totals.blocks, totals.switches)
         expected = (self.asked, len(told), self.missing, out, len(self.blocks), self.switches)
         must(seen == expected, f"the totals are {seen}, not {expected}")
+        moves = sum(len(block.moves or []) for block in self.blocks.values())
+        must(totals.moves == moves, f"conversations moved {moves} times, not {totals.moves}")
         must(totals.losses == math.fsum(told), "the losses do not add up")
         must(totals.missing_losses == float(self.stood_in), "what counted for missing losses does not add up")
         must(totals.switching == float(self.paid), "what the switches cost does not add up")

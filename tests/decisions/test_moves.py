@@ -250,6 +250,7 @@ def test_moves_are_told_in_history_log_and_words(place):
     columns = {name: name for name in ("arm", "loss", "probability", "block")}
     log, conversations = read_log(router.history.log.filter(router.history.log["key"] == key), columns)
     assert (len(log.losses), conversations) == (4, True)  # what was not drawn says nothing of the policy
+    assert router.history.totals.moves == 1
     assert router.history.totals.arms[1].losses == math.fsum(
         row["loss"] for row in router.history.log.iter_rows(named=True) if row["arm"] == "b"
     )
@@ -268,6 +269,9 @@ def test_over_http_in_the_client_and_in_a_shell(folder):
         (block,) = web("GET", "/v1/games/chat/blocks").json["blocks"]
         assert block["moves"] == [{"round": 1, "arm": other, "reason": "down"}]
         assert moves_of(router, "x") == block["moves"]
+        assert web("GET", "/v1/games/chat/summary").json["moves"] == router.history.totals.moves == 1
+        assert b'holdfast_game_moves{game="chat"} 1.0' in web("GET", "/metrics").body
+        assert b"conversations moved" in web("GET", "/games/chat").body
         refused = web("POST", "/v1/games/chat/decisions", {"move_cost": 0.5})
         assert (refused.status, "give its key" in refused.json["detail"]) == (422, True)
     again = json.loads(run("ask", url, "chat", "--key", "x", "--move-cost", "0.1", "--key-life", "10m", "--json"))

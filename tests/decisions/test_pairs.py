@@ -339,6 +339,7 @@ class Play:
         expected = (model.asked, len(told), len(missing), len(model.out), model.late, len(blocks), model.switches)
         assert counts == expected
         assert totals.conversations == sum(block.live for block in blocks)
+        assert totals.moves == sum(len(block.moves or []) for block in blocks)
         sums = (totals.losses, totals.missing_losses, totals.switching, totals.cost)
         expected_sums = (told, stood_in, model.paid, [*told, *stood_in, *model.paid])
         assert sums == pytest.approx(tuple(map(math.fsum, expected_sums)), rel=1e-12, abs=1e-12)

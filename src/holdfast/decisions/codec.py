@@ -214,8 +214,8 @@ def state_text(setup: Setup, state: State) -> str:
     if state.switched:
         content["switched"] = state.switched
     if state.recent or state.ended:
-        talks = {"recent": [vars(arm) for arm in state.recent], "ended": state.ended, "turns": state.turns}
-        content["conversations"] = talks
+        counts = {"ended": state.ended, "turns": state.turns, "moves": state.moves}
+        content["conversations"] = {"recent": [vars(arm) for arm in state.recent], **counts}
     return finite_json("the state", content)
 
 
@@ -228,12 +228,13 @@ def state_from(setup: Setup, head: Head, text: str) -> State:
         day = content["day"]
         if type(day) is not int:
             raise ValueError("the day must be a whole number")
-        talks = content.get("conversations", {"recent": [], "ended": 0, "turns": 0})
+        talks = content.get("conversations", {"recent": [], "ended": 0, "turns": 0, "moves": 0})
         recent = [Recent(**arm) for arm in talks["recent"]]
-        whole = [talks["ended"], talks["turns"], *(count for arm in recent for count in (arm.heard, arm.failures))]
+        ended, turns, moves = (talks[name] for name in ("ended", "turns", "moves"))
+        whole = [ended, turns, moves, *(count for arm in recent for count in (arm.heard, arm.failures))]
         if not all(type(count) is int and 0 <= count <= MOST_COUNT for count in whole) or not all(
             type(arm.mean) is float and math.isfinite(arm.mean) for arm in recent
         ):
             raise ValueError("what conversations lost of late must be numbers")
         switched = [float(at) for at in content.get("switched", [])]
-    return State(learner, arms, day, recent, talks["ended"], talks["turns"], switched)
+    return State(learner, arms, day, recent, ended, turns, moves, switched)

@@ -124,6 +124,8 @@ class Totals:
     arms: tuple[ArmTotals, ...]
     conversations: int = 0
     """Open conversations."""
+    moves: int = 0
+    """Moves of conversations to another arm (`move_cost`)."""
 
     def __repr__(self) -> str:
         parts = {"losses": self.losses, "missing": self.missing_losses, "switching": self.switching}
@@ -600,7 +602,8 @@ def changes_of(transaction: Transaction, after: int = 0, limit: int = MOST_COUNT
 def totals_of(transaction: Transaction, setup: Setup) -> Totals:
     """Return the running totals, inside a transaction."""
     head, unsettled = transaction.head, transaction.blocks("open")
-    sums = stored_state(setup, transaction).arms
+    state = stored_state(setup, transaction)
+    sums = state.arms
     by_arm: dict[int, list[tuple[Part, Block]]] = {arm: [] for arm in range(len(setup.names))}
     handed = {b.number: head.handed if b.number == head.current else b.rounds for b in unsettled}
     for block in unsettled:
@@ -628,6 +631,7 @@ def totals_of(transaction: Transaction, setup: Setup) -> Totals:
         cost=math.fsum([*pieces, *stood_in, *head.paid]),
         arms=tuple(_arm_totals(setup, arm, sums[arm], by_arm[arm]) for arm in by_arm),
         conversations=sum(block.live for block in unsettled),
+        moves=state.moves,
     )
 
 

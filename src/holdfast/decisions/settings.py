@@ -617,6 +617,8 @@ class State:
     """Conversations that might have moved and have ended."""
     turns: int = 0
     """Their turns."""
+    moves: int = 0
+    """Moves of conversations."""
     switched: list[float] = field(default_factory=list)
     """Times of the latest switches, where there is a budget of them."""
 

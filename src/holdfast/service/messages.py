@@ -180,6 +180,8 @@ class GameLine(Struct):
     arm: Arm | None = None
     conversations: int = 0
     """Open conversations, each with an arm of its own."""
+    moves: int = 0
+    """Moves of conversations to another arm."""
     since: float | None = None
     """Start of the current arm; or earlier, if the last 50 blocks all had it."""
     rounds: int | None = None

@@ -90,6 +90,7 @@ class _LiveGames:
         for name, what in (
             ("rounds", "Rounds handed out."),
             ("switches", "Changes of arm."),
+            ("moves", "Moves of conversations to another arm."),
             ("switches_left", "Switches left of its budget."),
             ("cost", "Losses reported and what switches cost."),
             ("out", "Losses that may still come."),

@@ -652,6 +652,7 @@ def _standing(board: Board, line: GameLine, events: str) -> Html:
     figures = {
         **(held if view.arm is not None or not totals.conversations else {}),
         **(talks if totals.conversations else {}),
+        **({"conversations moved": counted(totals.moves, "time")} if totals.moves else {}),
         "rounds": number(totals.rounds),
         "switches": number(totals.switches),
         "cost": cost_shown(totals.cost),

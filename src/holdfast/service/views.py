@@ -506,6 +506,7 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
         label=setup.policy.label,
         arm=_arm(head, setup),
         conversations=totals.conversations,
+        moves=totals.moves,
         since=since,
         rounds=totals.rounds,
         switches=totals.switches,

@@ -104,6 +104,7 @@ def _moved(view: View, block: Block, cost: float, call: HandOut) -> Block:
     arm = who_plays(view, block, block.arm, call._replace(down=frozenset(down)))[0] if best is None else best
     if not block.learnt and setup.learns_from(block):
         block = learn_so_far(view, block)
+    view.state().moves += 1
     return block._replace(moves=json.dumps([*moves_of(block), Move(block.rounds, arm, reason)]))
 
 
