@@ -46,6 +46,10 @@ MOST_ARMS_SIDE_BY_SIDE = 2**15
 """Most arms of games side by side: their state takes 16 MiB in each thread."""
 
 
+NO_DELAYS, NO_KEY = np.zeros((1, 3)), stream_key(0, DELAYS)
+"""In their place where no loss is late."""
+
+
 @dataclass(frozen=True)
 class Task:
     """Replications `first` … `first + count − 1` of `policy`."""
@@ -122,8 +126,8 @@ class Task:
             environment_key=stream_key(self.seed, "environment"),
             path_key=stream_key(self.seed, PATH),
             plan_cost=float(self.costs.constant or 0.0) if "dynamic" in self.record else -1.0,
-            delays=(self.delay or Delay()).table(self.policy.n_arms),
-            delay_key=stream_key(self.seed, DELAYS),
+            delays=NO_DELAYS if self.delay is None else self.delay.table(self.policy.n_arms),
+            delay_key=NO_KEY if self.delay is None else stream_key(self.seed, DELAYS),
             drops=self.delay is not None and self.delay.missing == "drop",
         )
 
