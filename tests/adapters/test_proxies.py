@@ -613,8 +613,10 @@ def test_an_agent_answers_whatever_it_is_asked() -> None:
         ({"agent": "here"}, "agent must be host:port"),
         ({"interval": "often"}, "interval must be a time"),
         ({"arms": ["a"]}, "arms must be a list such as"),
-        ({"scale": {"price": [0, 1]}}, "scale must be one of 'latency', 'failures'"),
+        ({"scale": {"price": [0, 1]}}, "scale must be one of 'latency', 'failures', 'error'"),
         ({"url": "sqlite:////nowhere/at/all.db"}, "nowhere"),
+        ({"scale": "fast"}, "scale must be"),
+        ({"socket": 7}, "socket must be given for haproxy, as text; got 7"),
         ({"games": {}}, "games must be tables"),
         ({"games": {"app": 1}}, "games must be tables"),
         ({"games": {"one": {"interval": "2s", "agent": "here"}}}, r"^games\.one\.agent must be host:port"),
@@ -625,6 +627,9 @@ def test_what_is_wrong_in_a_configuration_is_said(change: dict[str, Any], said: 
     given = {**settings_for("haproxy", tmp_path, {}, free_port()), **change}
     with ExitStack() as opened, pytest.raises(hf.HoldfastError, match=said):
         list(map(opened.enter_context, map(closing, steerings_of(given))))
+    if "scale" in change:  # a game that was begun would keep it
+        with pytest.raises(hf.UnknownGame):
+            hf.open(given["url"], "app")
     (tmp_path / "s.toml").write_text("arms = [")
     assert "must be a TOML file" in command_here("steer", str(tmp_path / "s.toml")).stderr
     assert "cannot be read" in command_here("steer", str(tmp_path / "none.toml")).stderr

@@ -34,7 +34,6 @@ from holdfast.decisions.options import written_time
 from holdfast.decisions.router import Router, open as open_game
 from holdfast.errors import HoldfastError, InvalidParameter, UnknownGame, parameter_named
 from holdfast.files import write_whole
-from holdfast.numerics.scales import Scale
 from holdfast.policies.registry import make_policy
 
 LOG = logging.getLogger("holdfast.steer")
@@ -346,13 +345,13 @@ def steering_of(settings: Mapping[str, Any]) -> Steering:
         one_of("setting", name, SETTINGS)
     kind = one_of("proxy", settings.get("proxy"), ("haproxy", "envoy"))
     needed = ("agent", "socket", "backend") if kind == "haproxy" else ("file", "admin", "cluster")
-    for name in ("url", "game", "arms", *needed):
-        if name not in settings:
-            raise InvalidParameter(name, f"must be given for {kind}", None)
+    for name in ("url", "game", *needed):
+        if not isinstance(settings.get(name), str):
+            raise InvalidParameter(name, f"must be given for {kind}, as text", settings.get(name))
     interval = written_time("interval", str(settings.get("interval", "5s")))
     if not isinstance(interval, timedelta):
         raise InvalidParameter("interval", "must be a duration such as 5s", settings["interval"])
-    arms = settings["arms"]
+    arms = settings.get("arms")
     wanted: Any = Mapping if kind == "envoy" else list
     if not isinstance(arms, wanted) or len(arms) < 2 or not all(isinstance(arm, str) for arm in arms):
         shape = (
@@ -374,7 +373,9 @@ def _game(settings: Mapping[str, Any], arms: list[str]) -> Router:
     except UnknownGame:
         cost = settings.get("switching_cost", 0.1)
         policy = make_policy({"policy": settings.get("policy", "tracking"), "arms": arms, "switching_cost": cost})
-        scale = Scale(**settings.get("scale", {"latency": [0.0, 1.0], "failures": [0.0, 0.2]}))
+        scale = settings.get("scale", {"latency": [0.0, 1.0], "failures": [0.0, 0.2]})
+        for measure in scale if isinstance(scale, Mapping) else ():  # before a game has it
+            one_of("scale", measure, (*MEASURES, "error"))
         router = open_game(url, name, policy, scale=scale, missing="drop", patience=timedelta(minutes=5), **options)
     if set(router.policy.arms or ()) - set(arms):
         raise InvalidParameter(

@@ -14,7 +14,7 @@ from holdfast.decisions.codec import block_text, block_values
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, Block
 from holdfast.decisions.rules.breakers import may_be_tried
 from holdfast.decisions.rules.report import View
-from holdfast.decisions.settings import Setup, assigned, odds_of
+from holdfast.decisions.settings import Setup, assigned, odds_of, player_of
 
 MOST_STRETCHES = 64
 """Times that a block or a conversation may be handed to other arms; each ask reads and writes them all."""
@@ -116,6 +116,15 @@ def _next_best(view: View, block: Block, call: HandOut) -> tuple[int, float]:
 def can_stay(view: View, call: HandOut) -> bool:
     """Return True if the arm in use can stay, where no switch is left."""
     return view.head.last_arm in view.setup.active and view.head.last_arm not in call.down
+
+
+def staying(block: Block, round: int, arm: int) -> tuple[int, float]:
+    """Return the arm in use, which plays a round since no switch is left, and its probability.
+
+    It plays whatever the block drew, unless it came into use by that draw: then it goes on as it was.
+    """
+    before = player_of(block, round - 1) if round else None
+    return before if before is not None and before[0] == arm else (arm, 1.0)
 
 
 def with_arm_in_use(view: View, block: Block) -> Block:

@@ -12,6 +12,7 @@ from holdfast.decisions.rules.arms import (
     changes_hands,
     compared,
     held_back,
+    staying,
     who_play,
     with_arm_in_use,
     with_stretch,
@@ -139,8 +140,9 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
     head, setup = view.head, view.setup
     number, arm, probability = head.current, head.arm, head.probability
     rounds = every = range(head.handed, min(head.handed + n, head.rounds))
-    if call.clock < head.stays and can_stay(view, call):  # whatever was drawn
-        block, arm, probability = view.block(number), head.last_arm, 1.0
+    if call.clock < head.stays and can_stay(view, call):
+        block = view.block(number)
+        arm, probability = staying(block, rounds.start, head.last_arm)
         if (arm, probability) != assigned(block):
             view.change(block._replace(played=with_stretch(block.played, rounds, arm, probability)))
     elif (call.down and not setup.sees_all) or call.rule is not None:  # which has drawn among the others
