@@ -306,6 +306,8 @@ def test_a_question_turns_where_scipys_interval_does(runs: int, confidence: floa
     ends = [0.8 - scale * both, 0.8 + scale * both, 1.25 - scale * both, 1.25 + scale * both]
     turned = [near(end + step * TURN * scale).answer(confidence).outcome for end in ends for step in (-1, 1)]
     assert turned == ["no", "open", "open", "yes", "yes", "open", "open", "no"]
+    answer = Near("", noise + 1.5, np.full(runs, 2.0), 1.25).answer(confidence)
+    assert (answer.estimate, answer.shown) == (pytest.approx(0.75), ": 1.50 to 2.00, a factor of 0.75")
 
 
 @pytest.mark.parametrize("runs", [2, 9])

@@ -26,13 +26,17 @@ def policies(units, lam):
 
 
 @pytest.mark.parametrize("units", RANGES)
-@pytest.mark.parametrize("by_block", [False, True])
+@pytest.mark.parametrize("by_block", [None, "a power", "a list"])
 def test_results_are_in_the_units_of_the_table(units, by_block):
     """The game of losses in [0, 1], with λ as many times as large, comes out as many times as large."""
     low, unit = units[0], units[1] - units[0]
 
     def played(units, scale, losses):
-        cost = hf.Power(0.5, scale=0.25 * scale) if by_block else 0.25 * scale
+        cost = {
+            None: 0.25 * scale,
+            "a power": hf.Power(0.5, scale=0.25 * scale),
+            "a list": [0.25 * scale * (1 + n % 3) for n in range(T)],
+        }[by_block]
         table = hf.LossTable(losses, units=units)
         return hf.simulate(policies(units, 0.25 * scale), table, switching_cost=cost, replications=33).frame
 

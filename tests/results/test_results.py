@@ -67,6 +67,12 @@ def test_summary_and_final():
     assert "tsallis-switch" in repr(result)
 
 
+def test_each_place_of_a_grid_has_its_own_last_round():
+    short, long = (made(a=[1.0, 3.0]).frame.with_columns(gap=pl.lit(gap), round=pl.lit(gap)) for gap in (9, 90))
+    both = Result(pl.concat([short, long, long.with_columns(round=pl.lit(10))], how="vertical_relaxed"))
+    assert both.final().select("gap", "round", "regret_with_switching_mean").rows() == [(9, 9, 2.0), (90, 90, 2.0)]
+
+
 def test_one_replication_has_no_deviation():
     assert simulated(replications=1).final()["regret_with_switching_sd"].to_list() == [None, None]
 
