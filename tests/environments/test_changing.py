@@ -234,6 +234,12 @@ def test_arms_tire_as_they_are_played(policy: hf.Policy) -> None:
         regret = [sum(losses[:n]) - least for n, least in zip((1, 99, T), best, strict=True)]
         assert found["pseudo_regret"].to_list() == pytest.approx(regret, abs=1e-9)
     assert world.path(3, seed=3).tolist() == [world.path(1, seed=3)[0].tolist()] * 3
+    stream = started(stream_key(3, PATH), 0)
+    naive, expected = naive_worlds.Tiring(K, lambda: uniform(stream), 7), []
+    for arm in (0, 0, 2, 1):
+        expected.append(list(naive.means))
+        naive.play(arm, 1)
+    assert world.path(4, seed=3, played=[0, 0, 2, 1]) == pytest.approx(np.array(expected), abs=1e-12)
 
 
 @kernel

@@ -452,6 +452,62 @@ def test_a_planted_bug_is_named_in_one_line(bug):
     assert "\n" not in str(refusal.value)
 
 
+class Answers(NamedTuple):
+    mean: PerArm
+    n: Scalar
+
+
+@kernel
+def stay(tables, state, t, streams):
+    for i in range(state.mean.shape[0]):
+        state.mean[i, 0] = state.n[0]
+
+
+@kernel
+def answers_too_much(tables, state, arm, start, stop):
+    state.n[0] += 0.5
+
+
+@kernel
+def answers_nobody(tables, state, arm, start, stop):
+    state.n[0] = 0.1 * state.mean[arm + 1, 0]
+
+
+@kernel
+def answers_less(tables, state, arm):
+    state.n[0] += 0.01
+
+
+@dataclass(frozen=True)
+class Answering(hf.ChangingEnvironment):
+    """Losses that grow with each block."""
+
+    id: ClassVar[str] = "answering"
+    state: ClassVar[type] = Answers
+    move_kernel: ClassVar[Any] = staticmethod(stay)
+
+    @property
+    def tables(self):
+        return ()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="some bugs show only in machine code")
+@pytest.mark.parametrize(
+    ("react", "message"),
+    [
+        (answers_too_much, r"react_kernel must leave means from 0 to 1; in round 3 they are \[1.5, 1.5, 1.5\]"),
+        (answers_nobody, r"react_kernel fails: IndexError.*test_contract.py, line \d+\)"),
+        (answers_less, r"react_kernel fails: TypeError: too many arguments: expected 3, got 5 \(test_contract.py, line \d+\)"),
+    ],
+)
+def test_a_world_that_answers_wrongly_is_told_so(react, message):
+    planted = type("Planted", (Answering,), {"react_kernel": staticmethod(react), **LOCAL})
+    with pytest.raises(HoldfastError, match=message) as refusal:
+        hf.check(dataclass(frozen=True)(planted)(K))
+    assert "\n" not in str(refusal.value)
+
+
 PASSED = {case.policy.id: case.policy for name, case in reversed(EVERY.items()) if "functions" not in name}
 """One of each; schedules given as functions end after a while."""
 

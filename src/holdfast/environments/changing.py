@@ -71,10 +71,12 @@ class ChangingEnvironment(Environment):
         own = type(self).__name__
         return HoldfastError(f"{own} draws its path anew in each game, so it has no {name}: path() returns one")
 
-    def path(self, horizon: int, *, seed: object = 0, replication: int = 0) -> Array:
+    def path(
+        self, horizon: int, *, seed: object = 0, replication: int = 0, played: Sequence[int] | None = None
+    ) -> Array:
         """Return the mean of every arm in each round, a row for each, as `simulate` draws them.
 
-        Arms are in the environment's own order; where it reacts to what is played, this is the path if nothing is.
+        Arms are in the environment's own order.
 
         Parameters
         ----------
@@ -82,6 +84,8 @@ class ChangingEnvironment(Environment):
             The number of rounds.
         seed, replication
             Of the game.
+        played
+            For an environment that reacts: the arm of each round, in blocks of one. If nothing is played unless given.
         """
         T = whole_number("horizon", horizon, least=1, most=LAST_ROUND)
         layout, K = layout_of(self.state), self.n_arms
@@ -93,6 +97,8 @@ class ChangingEnvironment(Environment):
         for t in range(T):
             self.move_kernel(tables, state, float(t), streams)
             means[t] = state.mean[:, 0]
+            if played is not None and self.react_kernel is not None:
+                self.react_kernel(tables, state, int(played[t]), float(t), t + 1.0)
         return means
 
     def check_itself(self) -> None:

@@ -797,22 +797,30 @@ def is_played(environment: Environment) -> None:
 
 def draws_a_path(environment: ChangingEnvironment) -> None:
     """The path drawn in each game has means from 0 to 1, and is the same again, and in plain Python."""
-    rounds, interpreted = min(_last(environment), ROUNDS), plain(environment.move_kernel)
-    with _blamed(environment, "move_kernel", "fails"), np.errstate(all="ignore"):
-        path = environment.path(rounds, seed=SEED)
-        again = environment.path(rounds, seed=SEED)
-        object.__setattr__(environment, "move_kernel", interpreted)
+    rounds, K = min(_last(environment), ROUNDS), environment.n_arms
+    _draws_alike(environment, "move_kernel", rounds, None)
+    if environment.react_kernel is not None:
+        _draws_alike(environment, "react_kernel", rounds, [(t // 5 + t) % K for t in range(rounds)])
+
+
+def _draws_alike(environment: ChangingEnvironment, part: str, rounds: int, played: list[int] | None) -> None:
+    """Blame `part` where the path is not as it must be."""
+    interpreted = plain(getattr(environment, part))
+    with _blamed(environment, part, "fails"), np.errstate(all="ignore"):
+        path = environment.path(rounds, seed=SEED, played=played)
+        again = environment.path(rounds, seed=SEED, played=played)
+        object.__setattr__(environment, part, interpreted)
         try:
-            slowly = environment.path(rounds, seed=SEED)
+            slowly = environment.path(rounds, seed=SEED, played=played)
         finally:
-            object.__delattr__(environment, "move_kernel")
+            object.__delattr__(environment, part)
     if not np.all((path >= 0) & (path <= 1)):
         t = int(np.argmin(np.all((path >= 0) & (path <= 1), axis=1)))
-        blame(environment, "move_kernel", f"must write means from 0 to 1; in round {t} they are {_list(path[t])}")
+        blame(environment, part, f"must leave means from 0 to 1; in round {t} they are {_list(path[t])}")
     if not np.array_equal(path, again):
-        blame(environment, "move_kernel", "draws another path from the same seed: keep what changes in the state")
+        blame(environment, part, "gives another path from the same seed: keep what changes in the state")
     if np.max(np.abs(path - slowly)) > 1e-9:
-        blame(environment, "move_kernel", "draws another path compiled than in plain Python")
+        blame(environment, part, "gives another path compiled than in plain Python")
 
 
 CHANGING_PARTS: tuple[Callable[[ChangingEnvironment], None], ...] = (says_what_it_is, draws_a_path, is_played)

@@ -444,6 +444,8 @@ def compose_play(parts: Parts) -> Kernel:
         takes(gap, "tables", "arms", "start", "stop", "gaps")
     else:
         takes(parts.world.move, "tables", "state", "t", "streams")
+        if parts.world.react is not None:
+            takes(parts.world.react, "tables", "state", "arm", "start", "stop")
     keep = _keep_played(parts) if parts.keep is None else parts.keep
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.full_information else _put_off(parts) if late else _hear_own(parts)
