@@ -498,7 +498,7 @@ class Answering(hf.ChangingEnvironment):
     [
         (answers_too_much, r"react_kernel must leave means from 0 to 1; in round 3 they are \[1.5, 1.5, 1.5\]"),
         (answers_nobody, r"react_kernel fails: IndexError.*test_contract.py, line \d+\)"),
-        (answers_less, r"react_kernel fails: TypeError: too many arguments: expected 3, got 5 \(test_contract.py, line \d+\)"),
+        (answers_less, r"react_kernel fails: TypeError: too many arguments: expected 3, got 5 .*py, line \d+\)"),
     ],
 )
 def test_a_world_that_answers_wrongly_is_told_so(react, message):
