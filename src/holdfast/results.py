@@ -27,7 +27,7 @@ from holdfast.numerics.statistics import (
     p_value,
     student_quantile,
 )
-from holdfast.text import number, short, table, with_error
+from holdfast.text import level, number, table, with_error
 
 # A result in a file: parquet with its provenance and a checksum; CSV and Arrow for other programs.
 #
@@ -342,7 +342,7 @@ class Comparisons(pl.DataFrame):
 
     def _said(self) -> str:
         measure, baseline, share = self.select("measure", "baseline", "confidence").row(0)
-        return f"{EVERY_MEASURE[measure]}, less that of {printable(baseline)}; {short(100 * share, 6)} % intervals"
+        return f"{EVERY_MEASURE[measure]}, less that of {printable(baseline)}; {level(share)} intervals"
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         head, body = _differences(self)

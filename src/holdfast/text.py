@@ -62,6 +62,15 @@ def percent(share: float) -> str:
     return f"{number(value, 1 if abs(value) < 1000 else 0, sign='+')} %"
 
 
+def level(confidence: float) -> str:
+    """Format a confidence with the digits that it has.
+
+    >>> level(0.95), level(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{short(100 * confidence, 6)}%"
+
+
 def with_error(mean: float | None, error: float | None) -> str:
     """Format a mean with decimals for four digits, and its error, unknown for one game.
 

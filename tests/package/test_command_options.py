@@ -8,7 +8,9 @@ from generated_reference import commands
 
 import holdfast as hf
 from holdfast.command_line import given
+from holdfast.lab.benchmark import run_benchmark
 from holdfast.lab.paper.reproduce import reproduce
+from holdfast.lab.tables import play_in
 from holdfast.replays import commands as replay_commands
 
 COMMANDS = commands()
@@ -20,6 +22,12 @@ CASES = {
         {*replay_commands.OF_LOGS, "help"} - {"switching_cost"},
     ),
     ("holdfast", "reproduce"): (reproduce, {"progress", "echo"}, {"help"}),
+    ("holdfast", "study", "run"): (  # run_study hands its options on
+        play_in,
+        {"plan", "progress", "echo", "finished", "chunks"},
+        {"help", "study"},
+    ),
+    ("holdfast", "benchmark", "run"): (run_benchmark, {"echo"}, {"help", "out"}),
 }
 READ_OTHERWISE = {"empty", "further", "figures"}
 """Lists, which are None in a shell where they are left out."""

@@ -516,3 +516,10 @@ def test_a_period_found_costs_no_more_than_one_given(period: int) -> None:
             assert found.standing(cost).costs["hedge-switch"][0] <= told.standing(cost).costs[name][0] + 1e-9
     if period == 168:  # shorter ones are found while it plays
         assert any("a period of 168 rounds" in note and "found in this record" in note for note in found.notes)
+
+
+def test_a_confidence_keeps_its_digits():
+    losses = np.random.default_rng(1).random((60, 2))
+    found = hf.replay(losses, ["exp3"], switching_cost=0.5, replications=3, confidence=0.999, progress=False)
+    assert "99.9% interval" in str(found)
+    assert "100%" not in str(found)

@@ -146,7 +146,7 @@ def test_policies_are_compared_over_a_grid_with_holms_correction():
     assert found.row(1, named=True)["p"] == one.p
     assert found["p_holm"].to_list() == [max(found["p"][0], 2 * found["p"][1]), 2 * found["p"][1]]
     assert str(found).splitlines() == [
-        "pseudo-regret, less that of a; 95 % intervals",
+        "pseudo-regret, less that of a; 95% intervals",
         "λ    policy  difference     low   high      p  p (Holm)",
         "0.1  b           0.2500  −1.128  1.628  0.604     0.604",  # 0.25 ± 3.182·0.8660/√4
         "1    b            5.250   3.872  6.628  0.001     0.002",

@@ -121,6 +121,7 @@ class _WithFigures(Command):
 
 
 def run_study(
+    ctx: typer.Context,
     study: Annotated[Path, typer.Argument(help="A study in TOML.")],
     out: Annotated[Path, typer.Option(help="Where the tables go.")],
     backend: Backend = "threads",
@@ -132,9 +133,7 @@ def run_study(
     need("polars")
     from holdfast.lab import study as studies
 
-    tables = studies.run_study(
-        study, out, backend=backend, scheduler=scheduler, workers=workers, resume=resume, echo=print
-    )
+    tables = studies.run_study(**given(ctx), echo=print)
     for cell in tables.plan.cells:
         heading = printable(", ".join(f"{field} = {value}" for field, value in cell.keys.items()))
         print(f"\n{heading}\n{tables[cell.name]!r}" if heading else f"\n{tables[cell.name]!r}")
@@ -174,6 +173,7 @@ def plot(
 
 
 def run_benchmark(
+    ctx: typer.Context,
     policy: Annotated[
         str,
         typer.Option(
@@ -189,7 +189,7 @@ def run_benchmark(
     from holdfast.lab import benchmark
     from holdfast.runs import document
 
-    standing = benchmark.run_benchmark(policy, track=track, quick=quick, workers=workers, echo=_echo)
+    standing = benchmark.run_benchmark(**given(ctx, ("out",)), echo=_echo)
     for line in standing.lines():
         print(line)
     if out is not None:

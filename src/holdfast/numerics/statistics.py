@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter
-from holdfast.text import short
+from holdfast.text import level, short
 
 FEW_DEGREES = 300
 """Degrees of freedom up to which Student's quantile is computed by quadrature."""
@@ -54,7 +54,7 @@ class Comparison:
         return (
             f"{self.first} − {self.second}: {self.measure} {short(self.difference, 6, sign='+')} "
             f"[{short(self.low, 6, sign='+')}, {short(self.high, 6, sign='+')}] at round {self.round} "
-            f"({short(100 * self.confidence, 6)}% confidence, {self.replications} replications)"
+            f"({level(self.confidence)} confidence, {self.replications} replications)"
         )
 
 

@@ -26,7 +26,7 @@ from holdfast.replays.report import WIDTH, table_of
 from holdfast.report.html import Column, Section, page, paragraph, table
 from holdfast.results import parquet_bytes
 from holdfast.runs import Outputs, document
-from holdfast.text import five_digits, number
+from holdfast.text import five_digits, level, number
 
 # The columns of a log of decisions: one row per round with the arm, its loss and the probability it was drawn with.
 
@@ -596,7 +596,7 @@ class LogEvaluation:
     def _head(self) -> str:
         return (
             f"{self.source}: {number(self.log.rounds)} rounds in {number(len(self.log.starts))} blocks, "
-            f"{self.log.n_arms} arms. Cost of holding an arm, ± half of the {self.log.confidence:.0%} interval; "
+            f"{self.log.n_arms} arms. Cost of holding an arm, ± half of the {level(self.log.confidence)} interval; "
             "sample: effective sample size (blocks)."
         )
 

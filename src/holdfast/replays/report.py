@@ -40,7 +40,7 @@ from holdfast.report.html import (
     table,
     view,
 )
-from holdfast.text import counted, five_digits, mean_count, number, percent, short, table as text_table
+from holdfast.text import counted, five_digits, level, mean_count, number, percent, short, table as text_table
 
 if TYPE_CHECKING:
     from holdfast.replays.result import Replay
@@ -254,7 +254,7 @@ def _head(replay: Replay) -> str:
     span = "" if replay.labels is None else f", {replay.label(0)} to {replay.label(-1)}"
     return (
         f"{replay.source}: {number(replay.rounds)} rounds of {len(replay.arms)} arms{span}; "
-        f"{replay.replications} replications, ± half of the {replay.confidence:.0%} interval"
+        f"{replay.replications} replications, ± half of the {level(replay.confidence)} interval"
         f"{f'; costs in {replay.unit}' if replay.unit else ''}"
     )
 
@@ -367,7 +367,7 @@ def _opening(replay: Replay) -> list[Html]:
     span = "" if replay.labels is None else f", from {replay.label(0)} to {replay.label(-1)}"
     record = (
         f"{Path(replay.source).name}: {counted(replay.rounds, 'round')} of {counted(len(replay.arms), 'arm')}{span}; "
-        f"means of {replay.replications} replications with {replay.confidence:.0%} confidence intervals, or exact "
+        f"means of {replay.replications} replications with {level(replay.confidence)} confidence intervals, or exact "
         "expected costs. All of it is about this record, not about the next one."
     )
     return [
