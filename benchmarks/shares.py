@@ -1,6 +1,6 @@
 """What a share costs: a new arm added to a running game, with a share, without one, and not at all.
 
-Two arms that lose 0.4 and 0.5 for 1,000 rounds; then a third, better (0.25) or worse (0.7), for 4,000 rounds. Of those
+Two arms that lose 0.4 and 0.5 for 500 rounds; then a third, better (0.25) or worse (0.7), for 2,500 rounds. Of those
 the rounds of the new arm, the switches, and the cost of losses and switches. ``python benchmarks/shares.py``
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 import holdfast as hf
 
-GAMES, BEFORE, AFTER, COST = 20, 1000, 4000, 0.3
+GAMES, BEFORE, AFTER, COST = 8, 500, 2500, 0.3
 OLD = {"a": 0.4, "b": 0.5}
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "no new arm": {},

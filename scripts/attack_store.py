@@ -6,7 +6,8 @@
 One game after the other, each with another policy, patience, and number of processes and threads: workers ask, repeat
 requests, hold conversations, and tell losses in time, late, twice or never, while they are killed with SIGKILL,
 settings and arms change, arms are paused and pinned, rows are compacted, and the store is backed up and restored; in
-some games a part of the blocks is a rule's. Then `tests/decisions/checker.py` computes the game again.
+some games a part of the blocks is a rule's, arms have shares, or there is a budget of switches. Then
+`tests/decisions/checker.py` computes the game again.
 A violation ends the run, and leaves the files where they are.
 """
 
@@ -55,6 +56,9 @@ def random_trial(chance: random.Random, store: str) -> Trial:
     if policy.waits_for_losses:
         patience = timedelta(seconds=0.03)
     missing = chance.choice(["highest", "mean", sum(policy.bounds) / 4, "mean" if policy.waits_for_losses else "drop"])
+    arms = list(policy.arms or range(policy.n_arms))
+    some = dict.fromkeys(arms[:1], 0.1) | dict.fromkeys(arms[2:3], (0.02, 0.9, "5s"))
+    limits: list[dict[str, Any]] = [{}, {"share": some}, {"most_switches": (2, "1s")}, {"most_switches": (20, "5s")}]
     return Trial(
         policy,
         patience,
@@ -64,6 +68,7 @@ def random_trial(chance: random.Random, store: str) -> Trial:
         keys=0 if policy.waits_for_losses else chance.choice([0, 5, 40]),
         learn_after=chance.choice([None, 1, 2, 5]),
         move_cost=None if policy.waits_for_losses else chance.choice([None, 0.1, 1.0]),
+        **chance.choice(limits),
         processes=chance.randint(1, 4),
         threads=chance.randint(1, 4),
         mischief=chance.choice(

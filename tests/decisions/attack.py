@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -44,6 +44,9 @@ class Trial:
     """Conversations that rounds may belong to; some go on for the whole game."""
     learn_after: int | None = None
     move_cost: float | None = None
+    share: Mapping[Any, Any] | None = None
+    """Shares at first; they are changed while the game goes on."""
+    most_switches: tuple[int, str] | None = None
     """Of conversations; some rounds fail then."""
     scale: hf.Scale | None = None
     """``SCALE``, by which outcomes are weighed."""
@@ -210,7 +213,7 @@ class Attack:
         trial = self.trial
         settings = {"patience": trial.patience, "missing": trial.missing, "remember": trial.remember}
         settings |= {"holdback": trial.holdback, "learn_after": trial.learn_after, "scale": trial.scale}
-        settings |= {"move_cost": trial.move_cost}
+        settings |= {"move_cost": trial.move_cost, "share": trial.share, "most_switches": trial.most_switches}
         hf.open(self.url, "game", trial.policy, seed=self.seed, **settings).close()
 
     def start(self) -> None:
@@ -291,7 +294,7 @@ class Attack:
                 router.unpin()
 
     def change(self) -> None:
-        """Another λ, patience or memory, another arm, or one less."""
+        """Another λ, patience or memory, another arm, or one less; other shares."""
         with hf.open(self.url, "game") as router:
             policy, ways = router.policy, []
             if self.trial.patience != "forever":
@@ -309,6 +312,11 @@ class Attack:
                 ways.append({"add_arms": [f"n{self.chance.getrandbits(40):x}"]})
                 if len(policy.arms) > 2:
                     ways.append({"retire_arms": [self.chance.choice(policy.arms)]})
+            if self.trial.share is not None:
+                some = self.chance.sample(list(policy.arms or range(policy.n_arms)), 1)
+                last = round(self.chance.uniform(0.01, 0.5), 3)
+                ways += [{"share": dict.fromkeys(some, last)}, {"share": dict.fromkeys(some, (0.01, last, "2s"))}]
+                ways.append({"share": {}})
             if ways:
                 router.change(**self.chance.choice(ways))
 

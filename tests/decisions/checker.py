@@ -312,7 +312,16 @@ class Seen:
 
     def home(self, moves: int) -> int:
         """Return the arm of a conversation after so many moves."""
-        return self.moves[moves - 1][1] if self.moves and moves else self.arm
+        return self.moves[moves - 1][1] if self.moves and moves else self.given[0]
+
+    odds: dict[str, Any] | None = None
+    """Under shares: what was drawn, and with which probability each arm was given the block."""
+
+    @property
+    def given(self) -> tuple[int, float]:
+        """The arm that has the block, and its probability."""
+        stretches = json.loads(self.played or "[]")
+        return tuple(stretches[0][2:]) if stretches and stretches[0][1] == 2**53 else (self.arm, self.probability)
 
     def by(self) -> list[tuple[int, float]]:
         """Return the arm of each round handed out, and its probability."""
@@ -355,6 +364,8 @@ class Checker:
         self.compared = self.gone = 0
         """Units whose comparison was checked, and the last block whose row was removed."""
         self.arm, self.clock, self.worst = -1, -math.inf, 0.0
+        self.switched: list[float] = []
+        """When arms were changed, but for the first play."""
         self.current = 0
         """The policy's block, or the rule's, whose rounds are handed out; conversations and pins go on beside it."""
         self.heard, self.late, self.lateness, self.delay = 0, 0, 0.0, 0.0
@@ -453,6 +464,7 @@ class Checker:
         rounds = row.rounds if row.key is None else 0
         block = Seen(row.number, row.arm, rounds, row.probability, row.began, row.forced, row.key, row.share, row.price)
         block.draw, block.live = json.loads(row.data), row.key is not None
+        block.odds = json.loads(row.odds) if row.odds else None
         if row.forced != 1:
             self.units, self.by_rule = self.units + 1, self.by_rule + (row.forced == 2)
             must(row.forced == 0 or self.settings.holdback > 0, f"block {row.number} is the rule's, and there is none")
@@ -517,20 +529,30 @@ class Checker:
 
     def _check_players(self, block: Seen, row: Row, changed: bool) -> None:
         """Nobody who is paused plays, nobody stands in for an arm that is there, and switches are counted."""
-        for arm, probability in block.by()[row.first : row.first + row.rounds]:
+        budget = self.settings.most_switches if block.key is None and block.forced != 1 else None
+        players = block.by()
+        for place, (arm, probability) in enumerate(players[row.first : row.first + row.rounds], row.first):
+            stays, before = False, players[place - 1] if place else (-1, 0.0)
+            if budget is not None and self.paused.get(self.arm, -math.inf) <= row.at and self.arm in self.active:
+                recent = [at for at in self.switched if at + float(budget["over"][:-1]) > row.at]
+                stays = len(recent) >= budget["switches"] and not changed
+                likely = before[1] if before[0] == self.arm else 1.0
+                must(not stays or (arm, probability) == (self.arm, likely), f"no switch was left for {vars(row)}")
             must(changed or self.paused.get(arm, -math.inf) <= row.at, f"arm {arm} was paused and played {vars(row)}")
             must(changed or arm in self.active, f"arm {arm} is retired and played {vars(row)}")
-            alone = arm == block.arm or block.forced == 2
+            own = block.given[0]
+            alone = arm == own or block.forced == 2 or stays
             homes = [home for first, home, _ in block.moves or [] if first <= row.first]
-            if homes and arm != block.arm:
+            if homes and arm != own:
                 must((arm, probability) == (homes[-1], 1.0), f"arm {arm} played {vars(row)} after a move to {homes}")
                 alone = True
-            was = self.paused.get(block.arm, -math.inf)
+            was = self.paused.get(own, -math.inf)
             must(alone or changed or was > row.at, f"arm {arm} played block {block.number}, whose arm was there")
             must(0.0 < probability <= 1.0, f"round of block {block.number} has the probability {probability}")
             if block.key is None and arm != self.arm:
                 self.switches += 1
                 self.paid += Fraction(self.policy.get("switching_cost") or 0.0)
+                self.switched += [row.at] if self.arm >= 0 else []
                 self.arm = arm
 
     def _check_moves(self, step: Step, rows: dict[int, Row], before: dict[int, int], changed: bool) -> None:
@@ -579,7 +601,8 @@ class Checker:
         fails = {arm for arm in self.active if [f for _, f in turns[arm][-3:]] == [True] * 3}
         down = {arm for arm in self.active if self.paused.get(arm, -math.inf) > ask.at}
         others = {*self.active} - down - {home}
-        known = {arm for arm in others - fails if len(turns[arm]) >= 5}
+        shared = {arm for arm in self.active if str(self.arms[arm][0] or arm) in (self.settings.share or {})}
+        known = {arm for arm in others - fails - shared if len(turns[arm]) >= 5}
         mean = {arm: self._recent(turns[arm]) for arm in self.active}
         best = min(known, key=lambda arm: (mean[arm], arm), default=None)
         fits = move is not None and (move[0] == best if best is not None else move[0] in others)
@@ -715,8 +738,8 @@ class Checker:
             soon = self._auto and row.settled_at < block.whole + 60.0
             must(not soon, f"block {row.number} was given up within a minute")
         must(self.clock <= row.settled_at <= head.clock, f"block {row.number} was settled at a time that was not")
-        earlier, count = self.known[block.arm]
-        late = [one.loss for one in late_rows if self.blocks[one.block].by()[one.round][0] == block.arm]
+        earlier, count = self.known[block.given[0]]
+        late = [one.loss for one in late_rows if self.blocks[one.block].by()[one.round][0] == block.given[0]]
         sums = list(accumulate(map(Fraction, late), initial=earlier))  # how many had come before it is not known
         usuals = [
             float(sums[n]) / (count + n) if count + n else sum(self.policy["units"]) / 2 for n in range(len(sums))
@@ -842,13 +865,52 @@ class Checker:
         ):
             wrong.append(f"block {block.number} has p = {probability} and {rounds} rounds, not {p}, {length}")
             return False
-        if not block.forced and block.probability != probability:
+        if not block.forced and not self._within_shares(own, block, p, wrong):
+            return False
+        if not block.forced and block.odds is None and block.probability != probability:
             wrong.append(f"block {block.number} has p = {block.probability} and was drawn with {probability}")
             return False
         self.worst = max(self.worst, error)
         if not block.forced:
-            twin.agree(block.number, block.arm, block.probability)
+            twin.agree(block.number, block.arm, probability)
         return True
+
+    def _within_shares(self, twin: Twin, block: Seen, p: float, wrong: list[str]) -> bool:
+        """No arm has a block with more than its share, and the most likely of the others has what is left over."""
+        if self.pin_changed:  # by which settings it began is not known
+            return True
+        share = self.settings.share or {}
+        if (block.odds is not None) != bool(share):
+            wrong.append(f"block {block.number} has odds {block.odds} under shares {share}")
+            return False
+        if block.odds is None:
+            return True
+        (drawn, chance), given = block.odds["drawn"], {int(arm): q for arm, q in block.odds["given"].items()}
+        caps = {arm: self._share_of(share.get(str(self.arms[arm][0] or arm)), block.began) for arm in self.active}
+        own, probability = block.given
+        fits = drawn == block.arm and abs(chance - p) <= CLOSE * p and abs(math.fsum(given.values()) - 1.0) < 1e-9
+        fits = fits and all(given[arm] <= cap * (1.0 + 1e-12) for arm, cap in caps.items() if cap is not None)
+        fits = fits and probability == given[own] and (own == block.arm or caps[block.arm] is not None)
+        if not self.twin.waits:
+            likely = dict(zip(twin.active, map(float, twin.oracle.p), strict=True))
+            free = [arm for arm in self.active if caps[arm] is None]
+            best = max(free, key=lambda arm: likely[arm])
+            kept = {arm: likely[arm] if cap is None else min(cap, likely[arm]) for arm, cap in caps.items()}
+            kept[best] += math.fsum(likely.values()) - math.fsum(kept.values())
+            tied = [arm for arm in free if likely[arm] > likely[best] * (1.0 - 1e-9)]
+            fits = fits and own in (block.arm, *tied)
+            fits = fits and (len(tied) > 1 or all(abs(given[arm] - q) <= 1e-9 for arm, q in kept.items()))
+        if not fits:
+            wrong.append(f"block {block.number} was given by {block.odds}, {block.played[:60]} under {caps}")
+        return fits
+
+    @staticmethod
+    def _share_of(share: Any, at: float) -> float | None:
+        if not isinstance(share, list):
+            return share
+        first, last, over, since = share
+        passed = min(max((at - since) / float(over[:-1]), 0.0), 1.0)
+        return math.exp(math.log(first) * (1.0 - passed) + math.log(last) * passed)
 
     # ---- sums
 
@@ -895,19 +957,27 @@ class Checker:
         wrong = [n for n in single - gone if "losses" in self.blocks[n].stored]
         must(not wrong, f"losses of blocks {wrong} were deleted and are not said to be")
 
+    def _stays(self) -> float:
+        """Until when no switch is left."""
+        budget = self.settings.most_switches
+        if budget is None or len(self.switched) < budget["switches"]:
+            return 0.0
+        return self.switched[-budget["switches"]] + float(budget["over"][:-1])
+
     def _check_head(self, head: Row) -> None:
         current = self.blocks.get(self.current)
         dues = [] if self.settings.forever else [block.due for block in self.open.values() if block.due is not None]
         expected = {
             "block": len(self.blocks),
             "current": self.current,
-            "arm": current.arm if current else -1,
+            "arm": current.given[0] if current else -1,
             "last_arm": self.arm,
             "heard": self.heard,
             "late": self.late,
             "rounds": current.rounds if current else 0,
             "handed": current.handed if current else 0,
-            "probability": current.probability if current else 0.0,
+            "probability": current.given[1] if current else 0.0,
+            "stays": self._stays(),
             "asked": self.asked,
             "switches": self.switches,
             "settled": self.settled,

@@ -3,6 +3,8 @@
 scripts/attack_store.py does the same for an hour.
 """
 
+import json
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -17,6 +19,7 @@ from holdfast.decisions.codec import block_values
 from holdfast.decisions.moves import Recent
 from holdfast.decisions.rules import arms, ask, conversations, report
 from holdfast.decisions.settings import Part, Settings, Setup
+from holdfast.decisions.stores import store_at
 
 SECONDS = 2.5
 FAR = hf.TsallisSwitch(arms=["a", "b", "c"], units=(10.0, 20.0), switching_cost=6.0)
@@ -57,6 +60,18 @@ TRIALS = {
     "moves in a server": (
         "postgresql",
         Trial(SWITCH, "auto", keys=12, holdback=0.2, move_cost=1.0, mischief=LIVE),
+    ),
+    "shares": (
+        "sqlite",
+        Trial(SWITCH, 20, keys=8, holdback=0.2, share={"a": 0.1, "b": (0.02, 0.9, "2s")}, mischief=LIVE),
+    ),
+    "shares and moves": (
+        "postgresql",
+        Trial(POLICIES["adaptive"], "auto", keys=8, move_cost=0.3, share={1: 0.3}, mischief=LIVE),
+    ),
+    "a budget of switches": (
+        "sqlite",
+        Trial(hf.TsallisInf(arms=["x", "y", "z"]), 20, keys=3, holdback=0.2, most_switches=(3, "1s"), mischief=FILES),
     ),
     "a scale": ("postgresql", Trial(SWITCH, 12, "drop", scale=SCALE, keys=3, holdback=0.2, mischief=LIVE)),
 }
@@ -135,6 +150,53 @@ BROKEN = {
     "a switch is not paid": (ask, "_switched", free_of_charge),
     "a round is counted that nobody has": (ask, "_hand_out", one_round_more),
 }
+
+
+def one_too_many(right):
+    return lambda view, call: right(view, call) and view.head.switches != 4
+
+
+def a_little_more(right):
+    def shares(view, block):
+        found = right(view, block)
+        if block.number != 12:
+            return found
+        odds = json.loads(found.odds)
+        odds["given"] = dict.fromkeys(odds["given"], 0.5)
+        return found._replace(odds=json.dumps(odds))
+
+    return shares
+
+
+def not_given_away(right):
+    def shares(view, block):
+        found = right(view, block)
+        return found._replace(played="") if found.played else found
+
+    return shares
+
+
+LIMITED = {
+    "a switch too many": (ask, "can_stay", one_too_many, {"most_switches": (3, "1d")}),
+    "another probability under shares": (ask, "within_shares", a_little_more, {"share": {0: 0.2}}),
+    "an arm that has more than its share": (ask, "within_shares", not_given_away, {"share": {0: 0.05}}),
+}
+
+
+@pytest.mark.parametrize("rule", LIMITED)
+def test_a_broken_limit_is_noticed(rule, lasting_place, monkeypatch):
+    module, name, broken, limit = LIMITED[rule]
+    with closing(store_at(lasting_place.at)) as store:
+        store.create([])
+    watch(lasting_place.at)
+    game = lasting_place.open("game", hf.TsallisInf(3), seed=2, patience="forever", **limit)
+    play_with_gaps(game, 40)
+    assert check(lasting_place.at).asked
+    monkeypatch.setattr(module, name, broken(getattr(module, name)))
+    other = lasting_place.open("other", hf.TsallisInf(3), seed=2, patience="forever", **limit)
+    play_with_gaps(other, 60)
+    with pytest.raises(Violation):
+        check(lasting_place.at, "other")
 
 
 def paused_all_the_same(right):

@@ -82,6 +82,18 @@ def test_probabilities_at_the_limit_and_what_is_learnt():
     assert "None of 1 switch in 1d is left: the arm in use stays" in router.executor.read(why)
 
 
+def test_the_block_that_used_the_last_switch_keeps_its_probability():
+    """Had it drawn another arm, that one would be in use: so the arm has the probability of the draw to the end."""
+    policy = hf.BlockExp3(arms=ARMS, switching_cost=30.0, horizon=1000)
+    router = hf.open("memory:", "x", policy, seed=1, most_switches=(1, "1d"))
+    while router.switches_left:
+        last = router.ask()
+    rounds = [last, *(router.ask() for _ in range(router.hold)), *router.ask(5)]
+    assert len({decision.arm for decision in rounds}) == 1
+    assert {d.probability for d in rounds if d.block == last.block} == {last.probability}
+    assert {d.probability for d in rounds if d.block != last.block} == {1.0}
+
+
 def test_what_may_move_the_arm_at_the_limit(place):
     router = place.open(policy=hf.Exp3(arms=ARMS), seed=1, most_switches=(1, "1d"))
     while router.switches_left:

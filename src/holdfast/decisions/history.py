@@ -285,7 +285,13 @@ class History:
         return replace(found, since=since, without_rule=without)
 
     def judge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> holdback.Judgement:
-        """Return whether an arm is better than another, as `Router.judge`."""
+        """Return whether an arm is better than another, as `Router.judge`.
+
+        Parameters
+        ----------
+        arm, against, confidence
+            As in `Router.judge`.
+        """
         setup, gone = self._executor.read(lambda transaction, setup: (setup, transaction.head.gone))
         one, other = (_arm_judged(setup, what, name) for what, name in (("arm", arm), ("against", against)))
         if one == other:
