@@ -115,8 +115,9 @@ def test_the_skeleton_of_a_policy_plays(tmp_path):
 
 
 def test_the_skeleton_of_an_environment_plays(tmp_path):
-    skeleton, _ = python_blocks("docs/new_environment.md")
+    skeleton, walks, answered = python_blocks("docs/new_environment.md")
     assert "adaptive" in run(tmp_path, skeleton)
+    assert run(tmp_path, f"{walks}\n{answered}").count("tracking") == 4
 
 
 def test_the_skeleton_for_games_side_by_side_plays_each_game_as_alone(tmp_path):
