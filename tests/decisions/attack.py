@@ -44,10 +44,11 @@ class Trial:
     """Conversations that rounds may belong to; some go on for the whole game."""
     learn_after: int | None = None
     move_cost: float | None = None
+    """Of conversations; some rounds fail then."""
     share: Mapping[Any, Any] | None = None
     """Shares at first; they are changed while the game goes on."""
     most_switches: tuple[int, str] | None = None
-    """Of conversations; some rounds fail then."""
+    breaker: hf.Breaker | None = None
     scale: hf.Scale | None = None
     """``SCALE``, by which outcomes are weighed."""
     processes: int = 2
@@ -214,6 +215,7 @@ class Attack:
         settings = {"patience": trial.patience, "missing": trial.missing, "remember": trial.remember}
         settings |= {"holdback": trial.holdback, "learn_after": trial.learn_after, "scale": trial.scale}
         settings |= {"move_cost": trial.move_cost, "share": trial.share, "most_switches": trial.most_switches}
+        settings |= {"breaker": trial.breaker}
         hf.open(self.url, "game", trial.policy, seed=self.seed, **settings).close()
 
     def start(self) -> None:

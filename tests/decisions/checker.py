@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement, groupby, pairwise, product
 from types import SimpleNamespace as Row
-from typing import Any
+from typing import Any, NamedTuple
 
 import naive
 import naive_adaptive
@@ -117,6 +117,21 @@ class Step:
 def settings_of(game: Row) -> tuple[str, ...]:
     """Return the settings that a change, a pause or a pin changes."""
     return game.policy, game.arms, game.settings, game.availability
+
+
+class Fuse(NamedTuple):
+    """What a breaker knows of an arm, as the head has it."""
+
+    recent: str = ""
+    since: int = 0
+    pause: float = 0.0
+    until: float = 0.0
+    tried: list[int] | None = None
+    stays: bool = False
+
+
+def seconds_of(text: str) -> float:
+    return float(text.removesuffix("s"))
 
 
 def settings_from(text: str) -> Row:
@@ -383,6 +398,9 @@ class Checker:
         self.moved: Counter[str] = Counter()
         """Moves by their reason."""
         self.missing = self.kept = 0
+        self.fuses: dict[int, Fuse] = {}
+        """What the breaker knows of each arm."""
+        self.trips = 0
         self.stood_in = Fraction(0)
         """Sum of the losses that counted in place of those that never came."""
         self._set(begun)
@@ -419,6 +437,7 @@ class Checker:
         head, before, known = step.head, self.asked, (self.heard, self.lateness, self.delay)
         in_rounds = self.open.values() if self.settings.rounds else ()
         due_first = [b.number for b in in_rounds if b.due is not None and b.due <= before]
+        self.fuses_now = {int(arm): Fuse(*parts) for arm, parts in json.loads(head.breakers or "{}").items()}
         begun = [self._begun(row) for row in step.get("blocks", "INSERT")]
         rows = {row.number: row for row in step.get("blocks", "INSERT") + step.get("blocks", "UPDATE")}
         before_moves = {number: len(self.blocks[number].moves or []) for number in rows}
@@ -429,6 +448,7 @@ class Checker:
         at_begin, ended = self._hand_out(step, begun)
         self._check_moves(step, rows, before_moves, bool(changed))
         self._end_conversations(rows, before, head)
+        self._check_breaker(step, rows, bool(changed))
         self._record(step, rows)
         early = [self._learnt_early(step, row) for row in rows.values() if row.learnt != self.blocks[row.number].learnt]
         settles = sorted(
@@ -533,7 +553,8 @@ class Checker:
         players = block.by()
         for place, (arm, probability) in enumerate(players[row.first : row.first + row.rounds], row.first):
             stays, before = False, players[place - 1] if place else (-1, 0.0)
-            if budget is not None and self.paused.get(self.arm, -math.inf) <= row.at and self.arm in self.active:
+            there = self.paused.get(self.arm, -math.inf) <= row.at and not self._tripped(self.arm)
+            if budget is not None and there and self.arm in self.active:
                 recent = [at for at in self.switched if at + float(budget["over"][:-1]) > row.at]
                 stays = len(recent) >= budget["switches"] and not changed
                 likely = before[1] if before[0] == self.arm else 1.0
@@ -547,7 +568,8 @@ class Checker:
                 must((arm, probability) == (homes[-1], 1.0), f"arm {arm} played {vars(row)} after a move to {homes}")
                 alone = True
             was = self.paused.get(own, -math.inf)
-            must(alone or changed or was > row.at, f"arm {arm} played block {block.number}, whose arm was there")
+            out = was > row.at or self._tripped(own)
+            must(alone or changed or out, f"arm {arm} played block {block.number}, whose arm was there")
             must(0.0 < probability <= 1.0, f"round of block {block.number} has the probability {probability}")
             if block.key is None and arm != self.arm:
                 self.switches += 1
@@ -621,6 +643,78 @@ class Checker:
         for count, (loss, _) in enumerate(turns, 1):
             mean += (loss - mean) / min(count, 20)
         return mean
+
+    def _tripped(self, arm: int) -> bool:
+        """Return True if a breaker kept an arm out at some moment of the step."""
+        return any(known[arm].pause for known in (self.fuses, self.fuses_now) if arm in known)
+
+    def _check_breaker(self, step: Step, rows: dict[int, Row], changed: bool) -> None:
+        """What is known of each arm follows from what was; it is believed where losses and asks are in one step."""
+        asks, losses, rule = step.get("asks", "INSERT"), step.get("losses", "INSERT"), self.settings.breaker
+        before, self.fuses = self.fuses, self.fuses_now
+        self.trips += sum(
+            bool(fuse.pause) and not before.get(arm, Fuse()).pause for arm, fuse in self.fuses_now.items()
+        )
+        if changed or rule is None or (asks and losses):
+            must(changed or rule is not None or not self.fuses_now, "there is no breaker, and arms are known to it")
+            return
+        first, most, within = seconds_of(rule["pause"]), seconds_of(rule["most"]), rule["within"]
+        found = dict(before)
+
+        def pause(arm: int, at: float) -> None:
+            length = min(max(2 * found[arm].pause, first), most)
+            found[arm] = Fuse("", 0, length, at + length, None, False)
+
+        def give_up_trials(at: float) -> None:
+            for arm, fuse in found.items():
+                if fuse.tried is not None and at >= fuse.until:
+                    pause(arm, fuse.until)
+
+        for row in asks:
+            give_up_trials(row.at)
+            block = self.blocks[row.block]
+            for round, (arm, _) in enumerate(block.by()[row.first : row.first + row.rounds], row.first):
+                fuse = found.get(arm, Fuse())
+                left = [a for a in self.active if not found.get(a, Fuse()).pause and self.paused.get(a, 0.0) <= row.at]
+                if fuse.pause and fuse.tried is None and row.at >= fuse.until:
+                    found[arm] = fuse._replace(tried=[row.block, round], until=row.at + fuse.pause)
+                else:
+                    must(
+                        not fuse.pause or not left or block.forced == 1, f"arm {arm} has tripped and played {vars(row)}"
+                    )
+        for row in losses:
+            give_up_trials(row.at)
+            block = self.blocks[row.block]
+            arm, told = block.by()[row.round][0], json.loads(row.measures or "{}")
+            failed = bool({"failed", "error"} & told.keys()) or (
+                rule["level"] is not None and row.loss >= rule["level"]
+            )
+            if arm not in self.active or block.number <= self.arms[arm][2]:
+                continue
+            fuse = found.get(arm, Fuse())
+            if fuse.tried == [row.block, row.round]:
+                if failed:
+                    pause(arm, row.at)
+                else:
+                    found[arm] = Fuse(since=self.asked)
+            elif not fuse.pause and rows[row.block].first + row.round >= fuse.since:
+                recent = (fuse.recent + "01"[failed])[-within:].lstrip("0")
+                often = recent.count("1") >= rule["failures"]
+                found[arm] = fuse._replace(recent=recent, stays=fuse.stays and often)
+                others = [a for a in self.active if a != arm and self.paused.get(a, 0.0) <= row.at]
+                if failed and often and any(not found.get(a, Fuse()).pause for a in others):
+                    pause(arm, row.at)
+                elif failed and often:
+                    found[arm] = found[arm]._replace(stays=True)
+        found = {arm: fuse for arm, fuse in found.items() if fuse != Fuse()}
+        if (
+            found != self.fuses_now
+        ):  # an ask that was refused may have given up a trial, an operator have resumed an arm
+            give_up_trials(math.inf)
+            resumed = Fuse(since=self.asked) if not asks + losses else None
+            if resumed is not None:
+                found = {arm: resumed if self.fuses_now.get(arm) == resumed else fuse for arm, fuse in found.items()}
+        must(found == self.fuses_now, f"breakers know {self.fuses_now}, not {found}")
 
     def _end_conversations(self, rows: dict[int, Row], before: int, head: Row) -> None:
         """When one has ended it becomes due: within this transaction, at which of its moments is not known."""

@@ -190,6 +190,18 @@ def test_conversations_go_elsewhere_and_come_back(place):
     assert all(other.ask(key=key).arm == "b" for key in died)
 
 
+def test_a_conversation_that_may_move_leaves_an_arm_that_trips_for_good(place):
+    policy = hf.AdaptiveTsallisSwitch(arms=ARMS, switching_cost=0.0)
+    router = place.open(policy=policy, seed=1, breaker=BREAKER, move_cost=5.0)
+    home = router.ask(key="chat").arm
+    fail(router, 3, home)
+    there = router.ask(key="chat").arm
+    assert there != home
+    place.clock.now += 10
+    router.resume(home)
+    assert router.ask(key="chat").arm == there
+
+
 def test_a_pin_counts_more_and_its_first_round_after_the_pause_tries_the_arm(place):
     router = place.open(policy=LONG, seed=1, breaker=BREAKER)
     fail(router, 3, "a")

@@ -15,6 +15,7 @@ from games import POLICIES, SWITCH, replace_in_rules
 from places import Place
 
 import holdfast as hf
+from holdfast.decisions.breaker import Fuse
 from holdfast.decisions.codec import block_values
 from holdfast.decisions.moves import Recent
 from holdfast.decisions.rules import arms, ask, conversations, report
@@ -25,6 +26,7 @@ SECONDS = 2.5
 FAR = hf.TsallisSwitch(arms=["a", "b", "c"], units=(10.0, 20.0), switching_cost=6.0)
 LIVE = ("kill", "kill", "change", "operate", "compact", "deploy")
 FILES = (*LIVE, "save", "put_back", "copy_closed")
+BREAKER = hf.Breaker(failures=2, within=6, pause="0.05s", most="0.3s", level=0.6)
 
 TRIALS = {
     "adaptive": (
@@ -52,6 +54,11 @@ TRIALS = {
     "units above 0": (
         "sqlite",
         Trial(FAR, timedelta(seconds=0.05), "drop", keys=3, holdback=0.4, learn_after=1, mischief=LIVE),
+    ),
+    "breakers": ("sqlite", Trial(SWITCH, 20, keys=5, holdback=0.2, breaker=BREAKER, mischief=LIVE)),
+    "breakers in a server": (
+        "postgresql",
+        Trial(hf.TsallisInf(arms=["x", "y", "z"]), "auto", keys=5, learn_after=1, breaker=BREAKER, mischief=LIVE),
     ),
     "moves": (
         "sqlite",
@@ -87,6 +94,7 @@ def test_a_game_under_attack_is_what_the_rules_say(name, request, folder):
     assert len(checker.blocks) > 5
     assert checker.worst < 1e-10
     assert attacked.started >= trial.processes
+    assert (checker.trips > 0) == (trial.breaker is not None)
 
 
 # ---- broken on purpose
@@ -322,6 +330,34 @@ def test_what_operators_do_by_the_right_rules_is_right(lasting_place, patience, 
     checker = check(lasting_place.at)
     assert any(block.learnt for block in checker.blocks.values()) == (learn_after is not None)
     assert (checker.asked, checker.by_rule > 5, checker.units > 40, checker.worst < 1e-12) == (300, True, True, True)
+
+
+TRIPPED = {
+    "an arm that has tripped is handed out": (ask, "tripped", lambda right: lambda *given: frozenset()),
+    "many requests try an arm": (ask, "handed_out", lambda right: lambda *given: None),
+    "no pause is longer than the first": (Fuse, "paused", lambda right: lambda fuse, *given: right(Fuse(), *given)),
+}
+
+
+@pytest.mark.parametrize("rule", [None, *TRIPPED])
+def test_a_broken_rule_for_breakers_is_noticed(rule, folder, monkeypatch):
+    place = Place("sqlite", f"sqlite:///{folder}/games.db")
+    if rule is not None:
+        module, name, broken = TRIPPED[rule]
+        change = monkeypatch.setattr if isinstance(module, type) else replace_in_rules
+        change(*((module, name) if isinstance(module, type) else (monkeypatch, name)), broken(getattr(module, name)))
+    breaker = hf.Breaker(failures=2, within=6, pause="3s", most="20s", level=0.7)
+    game = watched(place, breaker=breaker)
+    for t in range(300):
+        place.clock.now += 1.0
+        decision = game.ask()
+        if t % 4:
+            game.tell(decision.id, 0.75 if decision.arm == "a" or t % 90 > 80 else 0.25)
+    if rule is None:
+        assert check(place.at).trips > 3
+    else:
+        with pytest.raises(Violation):
+            check(place.at)
 
 
 def play_conversations(game, clock, turns):
