@@ -707,14 +707,12 @@ class Checker:
                 elif failed and often:
                     found[arm] = found[arm]._replace(stays=True)
         found = {arm: fuse for arm, fuse in found.items() if fuse != Fuse()}
-        if (
-            found != self.fuses_now
-        ):  # an ask that was refused may have given up a trial, an operator have resumed an arm
-            give_up_trials(math.inf)
-            resumed = Fuse(since=self.asked) if not asks + losses else None
-            if resumed is not None:
-                found = {arm: resumed if self.fuses_now.get(arm) == resumed else fuse for arm, fuse in found.items()}
-        must(found == self.fuses_now, f"breakers know {self.fuses_now}, not {found}")
+        last = dict(found)
+        give_up_trials(math.inf)  # by an ask that was refused
+        resumed, rows_said = (None if asks or losses else Fuse(since=self.asked)), [vars(row) for row in asks + losses]
+        for arm in {*last, *self.fuses_now}:
+            fuse, right = self.fuses_now.get(arm, Fuse()), (last.get(arm, Fuse()), found.get(arm, Fuse()), resumed)
+            must(fuse in right, f"the breaker has {fuse} for arm {arm}, not {right}: {rows_said}")
 
     def _end_conversations(self, rows: dict[int, Row], before: int, head: Row) -> None:
         """When one has ended it becomes due: within this transaction, at which of its moments is not known."""
