@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate, combinations_with_replacement, groupby, pairwise, product
+from itertools import accumulate, combinations, combinations_with_replacement, groupby, pairwise, product
 from types import SimpleNamespace as Row
 from typing import Any, NamedTuple
 
@@ -602,8 +602,8 @@ class Checker:
             made[ask.block] = done + (move is not None)
             if ask.first == 0 or changed:
                 continue
-            cuts = product(range(len(heard) + 1), range(len(ended) + 1))
-            reasons = [self._explains(block, ask, move, done, heard[:k], ended[:j]) for k, j in cuts]
+            cuts = product(range(len(heard) + 1), range(len(ended) + 1), self._out(ask.at))
+            reasons = [self._explains(block, ask, move, done, heard[:k], ended[:j], out) for k, j, out in cuts]
             must(any(reasons), f"conversation {ask.block} moved by {move} at {vars(ask)}, or should have")
             self.moved[move[1] if move else "stayed"] += 1
         wrong = [number for number in rows if made[number] != len(self.blocks[number].moves or [])]
@@ -614,14 +614,21 @@ class Checker:
             self.turns[arm].append((loss_, failed))
         self.lengths += ended
 
+    def _out(self, at: float) -> list[set[int]]:
+        """Return sets of arms that may have been out: those paused, and those tripped at some moment of the step."""
+        paused = {arm for arm in self.active if self.paused.get(arm, -math.inf) > at}
+        before, after = ({arm for arm, f in known.items() if f.pause} for known in (self.fuses, self.fuses_now))
+        some = sorted((before ^ after) & {*self.active})
+        found = [paused | (before & after) | {*few} for n in range(len(some) + 1) for few in combinations(some, n)]
+        return [out if out < {*self.active} else paused for out in found]
+
     def _explains(
-        self, block: Seen, ask: Row, move: list[Any] | None, done: int, heard: list[Any], ended: list[int]
+        self, block: Seen, ask: Row, move: Any, done: int, heard: list[Any], ended: list[int], down: set[int]
     ) -> bool:
         """Return True if the rule does this with what was heard of by then."""
         turns = {arm: [*self.turns[arm], *((x, f) for a, x, f in heard if a == arm)] for arm in self.active}
         home, lengths = block.home(done), [*self.lengths, *ended]
         fails = {arm for arm in self.active if [f for _, f in turns[arm][-3:]] == [True] * 3}
-        down = {arm for arm in self.active if self.paused.get(arm, -math.inf) > ask.at}
         others = {*self.active} - down - {home}
         shared = {arm for arm in self.active if str(self.arms[arm][0] or arm) in (self.settings.share or {})}
         known = {arm for arm in others - fails - shared if len(turns[arm]) >= 5}
