@@ -109,7 +109,7 @@ class Tracking:
             if arm.p < 1:
                 sd = math.sqrt(r / n * (b + telling) / (b + telling + n) + spread)
                 value += (1 - arm.p) * ((1 - w) * bell(arm.x - level, sd) + w * bell(beside - level, sd))
-            arm.pile += value
+            arm.pile += min(value, level)
             excess = arm.pile - 3 * lam - 6 * (telling + 1.5) * gap
             if self.notice is not None and arm.age >= self.notice:
                 excess = max(excess, 1e-9)
@@ -229,6 +229,9 @@ class Tracking:
         self.vg += own * (clip(square, 0.0004, 0.25) - self.vg) / min(self.sized + 5, 50)
         self.sized += own
         if others_too:
+            assert self.visit is not None
+            if self.visit.is_look:
+                self.end_of_look(self.visit)
             self.doubt = 0.3
             for other in self.arms:
                 if other is not arm:

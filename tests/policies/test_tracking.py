@@ -95,6 +95,25 @@ def test_it_is_not_fooled_for_long_when_all_levels_move_together():
         assert np.mean(arms[6000:] == 0) > 0.9
 
 
+@needs_machine_code
+def test_a_common_jump_in_a_look_does_not_hold_it_on_the_arm_looked_at():
+    world = hf.ConstrainedBernoulli(8, 0.05)  # before, such games cost up to 5,500 in 100,000 rounds
+    rule = hf.TrackingSwitch(8, switching_cost=1.0, guarded=False)
+    result = hf.simulate(
+        [rule], world, horizon=100_000, switching_cost=1.0, replications=16, seed=2, checkpoints=1, progress=False
+    )
+    assert result.frame["regret_with_switching"].max() < 2500
+
+
+@pytest.mark.plain
+def test_nothing_is_looked_for_while_nothing_is_lost():
+    losses = np.tile([0.0, 0.2, 0.6], (4000, 1))
+    for seed in range(2):
+        for least, looked_at in ((0.0, {0}), (0.05, {0, 1, 2})):
+            rule = hf.TrackingSwitch(3, switching_cost=0.01, guarded=False)
+            assert set(play(rule, np.maximum(losses, least), seed)[200:]) == looked_at
+
+
 @pytest.mark.plain
 def test_the_first_arm_is_drawn_and_no_other():
     policy, first = hf.TrackingSwitch(3, switching_cost=LAM, guarded=False), set()

@@ -13,11 +13,12 @@ jumps seen so far per round (`jumps`/`exposure`). At 0.9 the jump is believed, a
 An arm that is not in use is doubted more with each round, for no other reason than time.
 
 **The pile.** Each round adds to the `pile` of another arm what is expected to be lost by not being on it: the mean of
-max(gain, 0), both levels being known as well as they are, or the other having jumped. When the pile exceeds what a look
-costs (switches, and rounds on an arm that is worse), the arm is looked at, and its pile begins at 0. When the arm used
-becomes worse, the piles of the others grow by its excess each round, so it is left at once. An arm that was much worse
-has a pile that grows slowly, and is looked at rarely. Either way, what is lost by not knowing stays in proportion to
-what looking costs. The longer nothing jumps, the smaller s and the rarer the looks.
+max(gain, 0), both levels being known as well as they are, or the other having jumped; but never more than the arm in
+use loses, since no loss is below 0. When the pile exceeds what a look costs (switches, and rounds on an arm that is
+worse), the arm is looked at, and its pile begins at 0. When the arm used becomes worse, the piles of the others grow by
+its excess each round, so it is left at once. An arm that was much worse has a pile that grows slowly, and is looked at
+rarely. Either way, what is lost by not knowing stays in proportion to what looking costs. The longer nothing jumps, the
+smaller s and the rarer the looks.
 
 **Looks.** A look is held long enough to see something: at least ⌈λ⌉ and 2 rounds, and as many more as tell the arm from
 the one in use. It ends before that if the arm is clearly worse, and goes on while evidence that it is better is under
@@ -25,7 +26,8 @@ way. To stay or to go back is no decision of its own: it is the same rule, seen 
 
 **Levels that move together.** An arm also has an `offset` from the common level. Each look asks which predicted better:
 the arm's own level, or its offset beside the arm left. The log-odds, `together`, say how far levels are moved together
-when the arm in use jumps. After a jump they are held in `doubt` until one look has been made.
+when the arm in use jumps. After a jump they are held in `doubt` until one look has been made. A jump that is seen in
+a look ends it: if all levels have moved, what the arm loses from then on says nothing of its offset.
 
 **Notice.** With `notice`, an arm not seen for that many rounds is looked at even if its pile does not pay for it.
 
@@ -82,7 +84,7 @@ SURE, EVIDENCE = 0.9, 3.0
 SWITCH_PRICE, LOOK_PRICE = 3.0, 6.0
 """Factor on the price of a look: its switches in λ, and the losses of its rounds."""
 LEAST_GAIN = 0.02
-"""An arm that has jumped is supposed to gain this much at least: no arm is given up forever."""
+"""An arm that has jumped is supposed to gain this much at least: none is given up while the arm in use loses that."""
 TELLING = 4.0
 """A look needs so many variances of a loss over the squared gap."""
 UNDER_WAY = 20.0
@@ -273,7 +275,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
             sd = math.sqrt(r / n * (least + telling) / (least + telling + n) + spread)
             own, moved = expected_gain(state.level[j, 0] - level, sd), expected_gain(beside - level, sd)
             value += (1.0 - p) * ((1.0 - w) * own + w * moved)
-        state.pile[j, 0] += value
+        state.pile[j, 0] += min(value, level)  # no loss is below 0
         excess = state.pile[j, 0] - SWITCH_PRICE * lam - LOOK_PRICE * (telling + 1.5) * worse
         if params.notice > 0.0 and state.age[j, 0] >= params.notice:
             excess = max(excess, 1e-9)
@@ -320,6 +322,8 @@ def count_jump(state: Any, arm: int, in_use: bool) -> None:
     state.jump[0] += own * (min(max(size * size, 0.0004), 0.25) - state.jump[0]) / min(state.sized[0] + 5.0, 50.0)
     state.sized[0] += own
     if in_use:
+        if state.looking[0] > 0.0:
+            end_look(state)
         state.doubt[0] = DOUBT_AFTER_A_JUMP
         for j in range(state.level.shape[0]):
             if j != arm:
