@@ -222,14 +222,16 @@ def paper(seed: int) -> None:
         )
         mean = dict(zip(played.final()["policy"], played.final()["regret_with_switching_mean"], strict=True))
         bound = hf.bounds.theorem_1(n_arms=8, switching_cost=lam, horizon=100_000)
-        ratios.append(mean["guarded"] / mean["adaptive"])
+        ratio = mean["guarded"] / mean["adaptive"]
+        if name not in ("adversarial", "ties-constrained") and not name.endswith("shuffled"):
+            ratios.append(ratio)
         print(
             name,
             {key: round(value) for key, value in mean.items()},
-            f"ratio {ratios[-1]:.2f}",
+            f"ratio {ratio:.2f}",
             f"difference {100 * (mean['guarded'] - mean['adaptive']) / bound:+.1f} % of Theorem 1",
         )
-    print(f"mean ratio {np.mean(ratios):.2f}")
+    print(f"mean ratio in the paper's settings but the reversal {np.mean(ratios):.2f}")
 
 
 def noisy(rng: Any, means: Any) -> Any:
