@@ -116,7 +116,7 @@ def thirty_cells(seed: int, worlds: int = 12) -> None:
         said = f"alone {ratios['alone'][-1]:.2f}, guarded {ratios['guarded'][-1]:.2f}, spent {spent:.2f} %"
         print(f"{name:12} {lam:4}: {said}, taken over {sum(guard.taken_over for guard in stood)}")
     for key, found in ratios.items():
-        print(f"{key}: geometric mean {np.exp(np.mean(np.log(found))):.3f}, dearest {max(found):.2f}")
+        print(f"{key}: geometric mean {np.exp(np.mean(np.log(found))):.3f}, worst {max(found):.2f}")
 
 
 def three(K: int, lam: float) -> dict[str, Policy]:
