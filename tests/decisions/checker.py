@@ -787,9 +787,15 @@ class Checker:
             early = [loss for round, loss in block.losses.items() if round not in {round for _, round in news}]
             for count in range(len(news) + 1):
                 come = [*early, *(block.losses[round] for _, round in news[:count])]
-                place = news[count - 1][0] if count else -1
                 total = math.fsum(come) / max(len(come), 1) * block.draw["rounds"]
-                found.append(((row.learnt, 0, place), (block, total, int(block.draw["rounds"]) if come else -1, False)))
+                one = block, total, int(block.draw["rounds"]) if come else -1, False
+                asks = step.get("asks", "INSERT")
+                asked = next(n for n, ask in enumerate(asks) if ask.block == block.number)
+                last = len(step.get("losses", "INSERT"))
+                # before or after what is learnt early by losses of this transaction, and before or after late losses
+                found += [((row.learnt, 0, asked - len(asks)), one), ((row.learnt, 0, last + asked), one)]
+                found += [((row.learnt - 1, 3, asked), one), ((row.learnt - 1, 1, 1 + asked), one)]
+                found += [((0, 1, 1 + asked), one)] if row.learnt == self.settled + 1 else []
         handed = {block.handed, *(ask.first for ask in step.get("asks", "INSERT") if ask.block == block.number)}
         for rounds in sorted(handed):
             told = [block.losses[round] for round in range(rounds) if round in block.losses]
@@ -882,9 +888,11 @@ class Checker:
         orders = sorted({0, *(one[0].order or 0 for one in settled)}, reverse=True)
         at_one = [(order,) * len(corrected) for order in orders]  # where among settlements: matters to draws only
         one_by_one = combinations_with_replacement(reversed(orders), len(corrected)) if len(corrected) <= 3 else ()
-        late_ones = list(dict.fromkeys([*at_one, *one_by_one])) if begun else at_one[:1]
-        ways = list(product(*early))
-        for way, twin in product(ways, self.twins):
+        several = bool(begun) or (bool(early) and bool(corrected))
+        late_ones = list(dict.fromkeys([*at_one, *one_by_one])) if several else at_one[:1]
+        ways: dict[Any, list[Observed]] = {}
+        """What the policy hears of, one after the other; other moments of the same come to the same."""
+        for way in product(*early):
             for late in late_ones:
                 places = [*(((one[0].order, 1, 0), one) for one in settled), *way]
                 places += [
@@ -892,11 +900,15 @@ class Checker:
                     for place, (order, one) in enumerate(zip(late, corrected, strict=True))
                 ]
                 observed = [one for _, one in sorted(places, key=lambda placed: placed[0])]
+                ways.setdefault(tuple((one[0].number, *one[1:]) for one in observed), observed)
+        for twin in self.twins:
+            for observed in ways.values():
                 start = twin.copy() if (begun and observed) or len(ways) > 1 else twin
                 explained = self._explained(begun, observed, at_begin, start, wrong)
                 if explained is not None:
                     found.append(explained)
-                    break
+                    if not early:
+                        break
         if not found:
             raise Violation(f"no order of draws and settlements explains block {begun[0].number}: {wrong[-3:]}")
         self.twins = found
