@@ -13,7 +13,7 @@ from scipy import stats
 from service import InThread, Web
 
 import holdfast as hf
-from holdfast.service import pages
+from holdfast.service import game_page
 from holdfast.service.access import TokenFile
 from holdfast.text import five_digits, number, with_interval
 
@@ -287,8 +287,8 @@ def test_thirty_arms_and_a_bound_leave_the_charts_readable(tmp_path):
     rows = re.findall(r'<th scope="row">.*?(arm [0-9]{2})', page, re.DOTALL)
     assert len(set(rows)) == 30
     lines = SimpleNamespace(cost=[1.0, 2.0], fixed=[[0.5, 1.0], [None, 3.0]], bound=[3.3, 3.0])
-    assert pages._within_sight(lines) == [3.3, 3.0]
+    assert game_page._within_sight(lines) == [3.3, 3.0]
     lines.bound = [0.0, 1.0, 3.4, 10.0]
-    assert pages._within_sight(lines) == [0.0, 1.0, None, None]
+    assert game_page._within_sight(lines) == [0.0, 1.0, None, None]
     lines.bound = [5.0, 10.0]
-    assert pages._within_sight(lines) is None
+    assert game_page._within_sight(lines) is None

@@ -11,8 +11,9 @@ from scipy import stats
 
 import holdfast as hf
 from holdfast.service.arms import Heard, recent_of, warnings_of
+from holdfast.service.game_page import _arms
 from holdfast.service.messages import ChangeView
-from holdfast.service.pages import _arms, _changed
+from holdfast.service.pages import _changed
 from holdfast.service.views import DAY, Course, _warnings, dashboard, game_line, game_view, hold
 
 NOON = 20_000 * DAY + DAY / 2

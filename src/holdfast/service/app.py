@@ -30,7 +30,7 @@ from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores import Store
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, StoreError
-from holdfast.service import pages, views
+from holdfast.service import game_page, pages, views
 from holdfast.service.access import Access, Token, TokenFile
 from holdfast.service.api import OPERATIONS
 from holdfast.service.connections import SCOPE
@@ -330,7 +330,7 @@ def make_app(
         service.slow.close()
         service.games.close()
 
-    often_first = sorted((*OPERATIONS, *pages.OPERATIONS), key=lambda one: one.role != "decide")
+    often_first = sorted((*OPERATIONS, *pages.OPERATIONS, *game_page.OPERATIONS), key=lambda one: one.role != "decide")
     routes = [Route(one.path, endpoint=Door(service, one), methods=[one.method]) for one in often_first]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _unknown})
     app.router.redirect_slashes = False

@@ -1,4 +1,4 @@
-"""The pages, in the design of our reports: what they share, the games, a comparison, sign-in, changes, and one game.
+"""The pages, in the design of our reports: what they share, all games, comparisons, sign-in, and changes.
 
 All of it is HTML that needs no script, but for two charts. The script refreshes what is marked `data-live` when the
 game has changed.
@@ -7,42 +7,29 @@ game has changed.
 from __future__ import annotations
 
 import json
-import math
 import time
-from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
-from itertools import groupby
 from string import Template
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import parse_qs, quote
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import holdfast
 from holdfast.checks import one_of
-from holdfast.decisions.following import record_of
-from holdfast.decisions.limits import checked_budget
 from holdfast.decisions.models import MOST_TIME
-from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.errors import HoldfastError
-from holdfast.report.charts import PALETTE, Line, LineChart, Look, Marker, Panel, one_panel
 from holdfast.report.html import (
-    Band,
     Html,
-    Stretch,
     asset as report_asset,
-    bands,
     element,
     joined,
-    line_chart,
     palette_css,
-    patch,
 )
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Token
@@ -51,8 +38,7 @@ from holdfast.service.arms import Mean
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import Operation
 from holdfast.service.problems import Refused, words_of
-from holdfast.service.views import Board, Lines
-from holdfast.text import counted, five_digits, number, with_interval
+from holdfast.text import counted, five_digits, number
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -63,8 +49,6 @@ ASSETS = {
     **dict.fromkeys(("theme.js", "uplot.min.js", "chart.js", "service.js"), "text/javascript"),
     "uplot-LICENSE.txt": "text/plain",
 }
-INK, QUIET = ("#1d2125", "#e4e6e8"), ("#5c646c", "#9aa2aa")
-"""Colours of lines that belong to no arm, on white and on black."""
 
 
 def page(
@@ -369,6 +353,22 @@ def change_arms(view: GameView, client: Token, home: str) -> Html:
     return joined(words, _change_form(home, "Look at the change", *fields))
 
 
+def arms_in_play(view: GameView, client: Token, home: str) -> Html:
+    """Return the forms that add and retire arms."""
+    words = element("p", "A new arm begins as its policy does with new arms. One that is retired is never drawn again.")
+    if view.policy.get("arms") is None:
+        return element("p", "The arms of this game have no names, so none can be added or retired.")
+    if client.role != "admin":
+        return joined(words, _needs_admin())
+    new = input_field("new arm", type="text", name="add", required="", maxlength=200, autocomplete="off")
+    arms = element("select", *(element("option", str(arm), value=str(arm)) for arm in view.arms), name="retire")
+    return joined(
+        words,
+        _change_form(home, "Look at the new arm", new),
+        _change_form(home, "Look at what retiring means", element("label", "arm", arms)),
+    )
+
+
 def _change_form(home: str, button: str, *fields: Html) -> Html:
     reason = input_field("why", wide=True, type="text", name="reason", required="", maxlength=150, autocomplete="off")
     asked = element("button", button, class_="action")
@@ -512,389 +512,6 @@ def _value(name: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-# The page of one game: what it holds and why, its lanes, costs, draws, arms, late losses and changes.
-
-SHOWN_ARMS = 8
-"""Arms that are shown in charts and at first in the table."""
-MOST_ROWS = 1000
-"""Other arms in the table."""
-MOST_JUDGED = 12
-"""Links to judgements."""
-LANES = 256
-"""Columns of the lanes that show which arm was held."""
-DOT = Marker("o", "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z")
-WAITS = {
-    "below 0.1 s": 0.1,
-    "0.1 to 1 s": 1.0,
-    "1 to 10 s": 10.0,
-    "10 to 60 s": 60.0,
-    "1 to 10 min": 600.0,
-    "10 to 60 min": 3600.0,
-    "1 to 24 h": 86400.0,
-    "more": math.inf,
-}
-"""Upper limits in seconds of the rows of the lateness table."""
-
-
-async def show_game(service: Service, request: Request, client: Token) -> Response:
-    """One game."""
-    name = request.path_params["name"]
-    board = await service.see(name, service.dashboard)
-    by_time, (often, _) = request.query_params.get("axis") == "time", _often(board)
-    line = await service.line(name)
-    view, home = board.view, home_of(service, name)
-    parts = [
-        element("p", _settings(view), class_="quiet"),
-        _standing(board, line, f"{service.root}/v1/games/{quote(name, safe='')}/events"),
-        element("section", element("h2", "Arm held"), _lanes(board)),
-        element(
-            "div",
-            element(
-                "section",
-                element("h2", "Cost so far"),
-                _about_cost(view, board.lines),
-                _link_to_comparison(view, home),
-                _links_to_judgements(view, home),
-                _axis(home, by_time),
-                _cost_chart(view, board.lines, often, by_time),
-                id="cost",
-            ),
-            element(
-                "section",
-                element("h2", "Drawn with probability"),
-                _about_draws(view, board.lines),
-                _draws_chart(view, board.lines, often, by_time),
-                id="drawn",
-            ),
-            class_="two",
-        ),
-        element("section", element("h2", "Arms"), _arms(board)),
-        element("section", element("h2", "How late losses come"), _lateness(board.waits)),
-        element("section", element("h2", "Switching cost λ"), change_cost(view, client, home)),
-        element("section", element("h2", "Pause or pin an arm"), change_arms(view, client, home)),
-        element("section", element("h2", "Add or retire an arm"), _arms_in_play(view, client, home)),
-        element("section", element("h2", "Follow a decision"), _lookup(home)),
-        element("section", element("h2", "Last changes"), last_changes(board.changes, home)),
-    ]
-    return page(service.root, name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
-
-
-def _lookup(home: str) -> Html:
-    field = input_field("id", wide=True, type="text", name="id", required="", maxlength=200, autocomplete="off")
-    words = element("p", "Who asked for it, why this arm, what it lost and when, and what was learnt.")
-    button = element("button", "Follow it", class_="action")
-    return joined(words, element("form", field, button, method="get", action=f"{home}/decision", class_="change"))
-
-
-async def show_decision(service: Service, request: Request, client: Token) -> Response:
-    """One decision."""
-    name = request.path_params["name"]
-    home, id = home_of(service, name), request.query_params.get("id", "").strip()
-    crumbs = element("a", name, href=home, class_="crumb")
-    if not id:
-        return page(service.root, "Follow a decision", _lookup(home), crumbs=crumbs, client=client)
-    found = await service.games.look(name, partial(record_of, id=id))
-    named = {
-        "asked for": f"{utc(found.asked)} UTC" if found.asked is not None else "no longer known",
-        "by the call": found.request or "no longer known",
-        "conversation": found.key or "–",
-        "arm": f"{found.arm}, with probability {found.probability:.4g}, chosen by the {found.by}",
-        "block": f"{number(found.block)}, round {number(found.round + 1)} of it",
-        "loss": f"{found.status}, {found.loss!r}" if found.loss is not None else found.status,
-        "measured": json.dumps(found.measures, ensure_ascii=False) if found.measures else "–",
-        "reported": "–" if found.told is None else f"{utc(found.told)} UTC",
-        "counted as": "–" if found.counted is None else repr(found.counted),
-        "learnt": found.learnt,
-    }
-    rows = [element("div", element("dt", term), element("dd", value)) for term, value in named.items()]
-    parts = [
-        element("p", found.why, class_="why"),
-        element("dl", *rows, class_="facts"),
-        element("p", element("a", "Back to the game", href=home)),
-    ]
-    return page(service.root, f"Decision {found.id}", *parts, crumbs=crumbs, client=client)
-
-
-def _arms_in_play(view: GameView, client: Token, home: str) -> Html:
-    """Return the forms that add and retire arms."""
-    words = element("p", "A new arm begins as its policy does with new arms. One that is retired is never drawn again.")
-    if view.policy.get("arms") is None:
-        return element("p", "The arms of this game have no names, so none can be added or retired.")
-    if client.role != "admin":
-        return joined(words, _needs_admin())
-    new = input_field("new arm", type="text", name="add", required="", maxlength=200, autocomplete="off")
-    arms = element("select", *(element("option", str(arm), value=str(arm)) for arm in view.arms), name="retire")
-    return joined(
-        words,
-        _change_form(home, "Look at the new arm", new),
-        _change_form(home, "Look at what retiring means", element("label", "arm", arms)),
-    )
-
-
-def _settings(view: GameView) -> str:
-    cost = view.policy.get("switching_cost")
-    if isinstance(view.patience, int):
-        patience = f"waits {counted(view.patience, 'round')}"
-    elif view.patience == AUTO:
-        patience = "waits as long as losses are usually late"
-    elif view.patience == FOREVER:
-        patience = "waits forever for losses"
-    else:
-        patience = f"waits {seconds_shown(float(view.patience[:-1]))}"
-    told = [view.label, f"λ = {cost:g}" if isinstance(cost, float | int) else None, patience]
-    return ", ".join(filter(None, [*told, f"begun {datetime.fromtimestamp(view.created, UTC):%Y-%m-%d}"]))
-
-
-def _standing(board: Board, line: GameLine, events: str) -> Html:
-    view, totals, lines = board.view, board.totals, board.lines
-    held = {"arm held": arm_shown(view.arm), "certain for": counted(view.hold, "round")}
-    talks = {"conversations open": number(totals.conversations)}
-    figures = {
-        **(held if view.arm is not None or not totals.conversations else {}),
-        **(talks if totals.conversations else {}),
-        **({"conversations moved": counted(totals.moves, "time")} if totals.moves else {}),
-        "rounds": number(totals.rounds),
-        "switches": number(totals.switches),
-        "cost": cost_shown(totals.cost),
-        "of it for switches": cost_shown(totals.switching),
-        "cost today (UTC)": cost_shown(line.today),
-        "losses waited for": number(totals.out),
-        "losses missing": number(totals.missing),
-    }
-    for one in view.shares:
-        figures[f"{arm_shown(one.arm)}: drawn at most"] = f"{100 * one.share:.3g} %"
-    if (budget := checked_budget("most_switches", view.most_switches or {})) is not None:
-        figures["switches left"] = f"{number(view.switches_left or 0)} of {budget.words}"
-    if view.certificate is not None:
-        figures["certificate: over its best expert, at most"] = cost_shown(view.certificate)
-    if lines is not None and lines.bound is not None:
-        figures["proved, on average: at most"] = cost_shown(lines.bound[-1] or 0.0)
-    warnings = [element("ul", *(element("li", words) for words in line.warnings), class_="warnings")]
-    return element(
-        "div",
-        element("p", board.why, class_="why"),
-        *(warnings if line.warnings else []),
-        element(
-            "dl",
-            *(element("div", element("dt", term), element("dd", value)) for term, value in figures.items()),
-            class_="figures",
-        ),
-        id="standing",
-        data_live="yes",
-        data_events=events,
-        data_revision=view.revision,
-        data_again=None if lines is None or lines.whole else "yes",
-    )
-
-
-def _arm_look(arm: int, dash: tuple[float, ...] = (), marker: Marker = Marker()) -> Look:  # noqa: B008  # frozen
-    return Look(*PALETTE[arm % len(PALETTE)], dash, marker)
-
-
-def _axis(home: str, by_time: bool) -> Html:
-    """Return the choice between rounds and time along the charts."""
-    other = element("a", "Show rounds", href=home) if by_time else element("a", "Show time", href=f"{home}?axis=time")
-    return element("p", other, f" instead of {'time (UTC)' if by_time else 'rounds'} along the charts.", class_="quiet")
-
-
-def _along(lines: Lines, by_time: bool) -> Any:
-    """Return where the ends of stretches lie along a chart."""
-    return (np.array(lines.times) * 1000).astype("datetime64[ms]") if by_time else np.array(lines.rounds)
-
-
-def _cost_chart(view: GameView, lines: Lines | None, often: Sequence[int], by_time: bool) -> Html:
-    look = {"paid": Look(*INK), **{f"only {view.names[i]}": _arm_look(i, (3, 2)) for i in often}}
-    found: list[list[float | None] | list[float]] = []
-    if lines is not None:
-        others = {
-            "your rule": (lines.rule, Look(*INK, (4, 1.5, 1, 1.5))),
-            "best plan": (lines.plan, Look(*INK, (1, 1.5))),
-            "proved bound": (_within_sight(lines), Look(*QUIET)),
-        }
-        look |= {name: style for name, (values, style) in others.items() if values is not None}
-        found = [
-            lines.cost,
-            *(lines.fixed[i] for i in often),
-            *(values for values, _ in others.values() if values is not None),
-        ]
-    drawn = tuple(
-        Line(name, _along(lines, by_time), np.array(values, dtype=np.float64))
-        for name, values in zip(look, found, strict=False)
-        if lines is not None
-    )
-    return line_chart(_one_chart("cost", drawn, by_time), "cost so far", look=look, live="cost-numbers")
-
-
-def _draws_chart(view: GameView, lines: Lines | None, often: Sequence[int], by_time: bool) -> Html:
-    look = {str(view.names[i]): _arm_look(i, marker=DOT) for i in often}
-    drawn = []
-    if lines is not None:
-        for arm, name in zip(often, look, strict=True):
-            at = [i for i, one in enumerate(lines.sample) if one is not None and one[0] == arm]
-            values = [one[1] for one in lines.sample if one is not None and one[0] == arm]
-            drawn += [Line(name, _along(lines, by_time)[at], values, joined=False)] if at else []
-    return line_chart(_one_chart("probability", tuple(drawn), by_time), "arms drawn", look=look, live="drawn-numbers")
-
-
-def _one_chart(label: str, lines: tuple[Line, ...], by_time: bool) -> LineChart:
-    return one_panel(Panel(label, lines, "linear"), x_label="time (UTC)" if by_time else "round")
-
-
-def _within_sight(lines: Lines) -> list[float | None] | None:
-    """Return the bound as far as it does not flatten the other lines; None if nothing is left of it."""
-    if lines.bound is None:
-        return None
-    highest = 1.1 * max(lines.cost[-1], *(line[-1] or 0.0 for line in lines.fixed))
-    shown = [value if value is not None and value <= highest else None for value in lines.bound]
-    return shown if sum(value is not None for value in shown) > 1 else None
-
-
-def _about_cost(view: GameView, lines: Lines | None) -> Html:
-    """Describe the lines of the chart."""
-    if lines is None:
-        return _caption("cost", "No block has begun yet.")
-    known = lines.known_from is not None
-    held = "each arm, had it been held" if known else "each arm's mean loss so far, as if it had been held all along"
-    words = [f"What was paid, switches included. Dashed: {held}.{_of_how_many(view)}"]
-    if known:
-        since = f" from round {number(lines.known_from + 1)} on" if lines.known_from else ""
-        words += [f"Dotted: the best plan in hindsight{since}."]
-    if lines.rule is not None:
-        words += ["Dash-dotted: your rule, by the mean of the blocks that it was given."]
-    if lines.bound is not None:
-        seen, now = _within_sight(lines), cost_shown(lines.bound[-1] or 0.0)
-        where = "" if seen is not None and seen[-1] is not None else f", now {now} and far above"
-        bound = f"Proved bound{where}: the best arm's cost and what the policy costs more at most, on average"
-        words += [f"{bound} ({lines.proved}; for losses that come before the next block begins)."]
-    if not lines.whole:
-        words += [f"Earlier rounds than {number(lines.rounds[0])} are being added up."]
-    return _caption("cost", " ".join(words))
-
-
-def _link_to_comparison(view: GameView, home: str) -> Html:
-    """Return a link for games with a rule to compare. The page itself has no comparison: it reads all blocks."""
-    if not 0.0 < view.holdback < 1.0:
-        return joined()
-    return element("p", element("a", "What does the policy save next to your rule?", href=f"{home}/compare"))
-
-
-def _links_to_judgements(view: GameView, home: str) -> Html:
-    """Return a link for each arm with a share, next to the arms without."""
-    capped = [one.arm for one in view.shares]
-    others = [arm for arm in view.arms if arm not in capped]
-    pairs = [(arm, other) for arm in capped for other in others][:MOST_JUDGED]
-    links = [
-        element("a", f"Is {one} better than {other}?", href=f"{home}/judge?{urlencode({'arm': one, 'against': other})}")
-        for one, other in pairs
-    ]
-    return joined(*(element("p", link) for link in links))
-
-
-def _about_draws(view: GameView, lines: Lines | None) -> Html:
-    every = "Each block" if lines is None or lines.every == 1 else f"One of {number(lines.every)} blocks"
-    words = f"{every} is a point: the probability its arm was drawn with."
-    return _caption("drawn", f"{words}{_of_how_many(view)}")
-
-
-def _caption(chart: str, words: str) -> Html:
-    return element("p", words, class_="caption", id=f"{chart}-caption", data_live="yes")
-
-
-def _lanes(board: Board) -> Html:
-    """Return a lane for each arm, filled where it was held; paler where other arms were held in between."""
-    lines, view, rounds = board.lines, board.view, board.totals.rounds
-    if lines is None:
-        return element("p", "No block has begun yet.", class_="empty", id="lanes", data_live="yes")
-    together = -(-len(lines.held) // LANES)
-    held = np.add.reduceat(lines.held, range(0, len(lines.held), together), axis=0)
-    lengths = held.sum(axis=1)
-    total, starts = lengths.sum(), np.cumsum(lengths) - lengths
-    shares = np.round(held / np.maximum(lengths, 1.0)[:, None], 1)
-    rows = []
-    for arm in _often(board)[0]:
-        name = view.names[arm]
-        boxes = []
-        for share, columns in groupby(range(len(held)), key=lambda i, arm=arm: shares[i, arm]):  # type: ignore[misc]
-            some = list(columns)
-            if share:
-                boxes.append(Stretch(starts[some[0]], lengths[some].sum(), _arm_look(arm), share))
-        label = f"{name}: held in {held[:, arm].sum() / max(total, 1.0):.0%} of the rounds shown"
-        shown = element("b", str(name)) if name == view.arm else joined(str(name))
-        rows.append(Band(shown, label, boxes))
-    ends = (f"round {number(max(rounds - total, 0) + 1)}", f"round {number(rounds)}")
-    shown = bands(rows, max(total, 1), ends, id="lanes", data_live="yes")
-    return joined(shown, element("p", _of_how_many(view), class_="caption"))
-
-
-def _arms(board: Board) -> Html:
-    drawn = dict(zip(board.view.arms, board.view.probabilities or [], strict=False))
-    rows = []
-    measured = sorted({name for recent in board.recent for name in recent.measures})
-    for i, (arm, interval) in enumerate(zip(board.totals.arms, board.intervals, strict=True)):
-        recent = board.recent[i]
-        mean = arm.mean if arm.told else None  # a substitute for missing losses is no evidence
-        chance = drawn.get(arm.arm)
-        meter = Html("–")
-        if chance is not None:
-            meter = joined(bar(chance, f"s{i % len(PALETTE)}", class_="meter"), f"{chance:.3f}")
-        name = joined(
-            patch(_arm_look(i)), str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else ""
-        )
-        rows.append(
-            [
-                name,
-                meter,
-                number(arm.rounds),
-                number(arm.told),
-                with_interval(mean, interval),
-                *(mean_shown(some) for some in (recent.hour, recent.day, recent.latest)),
-                number(recent.failures),
-                *(f"{recent.measures[name]:.4g}" if name in recent.measures else "–" for name in measured),
-                moment(arm.last_used, board.now),
-            ]
-        )
-    heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)"]
-    heads += ["last hour", "last day", "last 1,000", "failed", *measured, "last begun"]
-    words = "Means of an hour and a day are made of the game's last 5,000 losses at most. "
-    words += f"{' and '.join(['Failures', *measured])} are of the game's last 1,000 losses, which all arms share. "
-    words += "Intervals are made of the last 2,000 blocks, a block being one observation."
-    often, others = _often(board)
-    parts = [as_table(heads, [rows[i] for i in often], "arms")]
-    if others:
-        summary = element("summary", f"The {counted(len(others), 'arm')} played less")
-        parts += [element("details", summary, as_table(heads, [rows[i] for i in others[:MOST_ROWS]], "other-arms"))]
-    return joined(*parts, element("p", words, class_="caption"))
-
-
-def _often(board: Board) -> tuple[list[int], list[int]]:
-    """Return the arms that are shown at once, in their order: those played most; and the others, the same way."""
-    ranked = sorted(range(len(board.totals.arms)), key=lambda i: (-board.totals.arms[i].rounds, i))
-    return sorted(ranked[:SHOWN_ARMS]), ranked[SHOWN_ARMS:]
-
-
-def _of_how_many(view: GameView) -> str:
-    """Say that not all arms are shown, where that is so."""
-    return f" The {SHOWN_ARMS} arms played most, of {number(len(view.names))}." if len(view.names) > SHOWN_ARMS else ""
-
-
-def _lateness(waits: list[float]) -> Html:
-    if not waits:
-        return element("p", "No loss is kept one by one yet.", class_="empty", id="lateness", data_live="yes")
-    n = len(waits)
-    half, most = waits[n // 2], waits[int(0.9 * (n - 1))]
-    words = f"Of the last {counted(n, 'loss', 'losses')}, half came within {seconds_shown(half)}, "
-    words += f"nine of ten within {seconds_shown(most)}, the latest after {seconds_shown(waits[-1])}."
-    rows: list[Html] = []
-    before = 0
-    for label, edge in WAITS.items():
-        until = bisect_left(waits, edge)
-        count, before = until - before, until
-        if not count:
-            continue
-        rows += [element("span", label), bar(count / n), element("span", number(count), class_="number")]
-    return element("div", element("p", words), element("div", *rows, class_="bins"), id="lateness", data_live="yes")
-
-
 def error_page(root: str, error: HoldfastError) -> Response:
     """Return an error as a page."""
     status = error.status
@@ -907,10 +524,8 @@ def error_page(root: str, error: HoldfastError) -> Response:
 
 OPERATIONS = [
     Operation("GET", "/", show_list, "read", page=True),
-    Operation("GET", "/games/{name}", show_game, "read", page=True),
     Operation("GET", "/games/{name}/compare", show_comparison, "read", page=True),
     Operation("GET", "/games/{name}/judge", show_judgement, "read", page=True),
-    Operation("GET", "/games/{name}/decision", show_decision, "read", page=True),
     Operation("GET", "/games/{name}/changes", show_changes, "read", page=True),
     Operation("POST", "/games/{name}/change", change, "admin", page=True),
     Operation("GET", "/login", show_login, None, page=True),
