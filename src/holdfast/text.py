@@ -6,6 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from io import StringIO
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 PLAIN_UP_TO = 1e12
 """Largest number written without an exponent."""
@@ -142,10 +146,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, width: int = 80
     west       7
     """
     from rich.console import Console
+
+    written = StringIO()
+    console = Console(file=written, width=width, color_system=None, force_terminal=False)
+    console.print(columns(head, rows, labels=labels))
+    return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
+
+
+def columns(head: Sequence[str], rows: Iterable[Sequence[str]], *, labels: int = 1, title: str | None = None) -> Table:
+    """Return the same for a console of rich, which may show the head in bold."""
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", title=title, title_justify="left")
     for i, name in enumerate(head):
         if i < labels:
             made.add_column(Text(name), overflow="fold")
@@ -153,6 +166,4 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, width: int = 80
             made.add_column(Text(name), justify="right", no_wrap=True)
     for row in rows:
         made.add_row(*map(Text, row))
-    written = StringIO()
-    Console(file=written, width=width, color_system=None, force_terminal=False).print(made)
-    return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
+    return made

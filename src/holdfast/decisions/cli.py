@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from holdfast.checks import written_range
@@ -31,7 +30,7 @@ from holdfast.decisions.why import why_conversations
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of, make_policy
-from holdfast.text import counted
+from holdfast.text import columns, counted
 
 Url = Annotated[str, typer.Argument(help="sqlite:///file or postgresql://user@host/database.")]
 Name = Annotated[str, typer.Argument(help="The name of the game.")]
@@ -562,13 +561,11 @@ def row_of(router: Router) -> tuple[Any, ...]:
 
 def show_games(rows: Sequence[Sequence[Any]], damaged: Mapping[str, str], console: Console) -> None:
     """A line for each game, and why some cannot be shown."""
-    table = Table(box=None, header_style="bold")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading in HEADINGS[:2] else "right", overflow="fold")
-    for name, label, *numbers, cost in rows:
-        cells = (Text(printable(name)), Text(printable(label)))
-        table.add_row(*cells, *(f"{number:,}" for number in numbers), f"{cost:,.6g}")
-    console.print(table)
+    cells = [
+        (printable(name), printable(label), *(f"{number:,}" for number in numbers), f"{cost:,.6g}")
+        for name, label, *numbers, cost in rows
+    ]
+    console.print(columns(HEADINGS, cells, labels=2))
     for name, why in damaged.items():
         print(f"{printable(name)}: {printable(why)}")
 
@@ -609,16 +606,13 @@ def show_game(router: Router, console: Console) -> None:
     missing = f" + {totals.missing_losses:,.6g} for missing ones" if totals.missing else ""
     console.print(f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g}{missing} + {paid}")
     marks = MARKS if console.encoding.startswith("utf") else PLAIN_MARKS
-    table = Table(box=None, header_style="bold")
-    for heading in ("", "arm", "rounds", "missing", "mean loss", "blocks", "last used"):
-        table.add_column(heading, justify="left" if heading in ("", "arm") else "right", overflow="fold")
+    cells = []
     for number, arm in enumerate(totals.arms):
         mean = "" if arm.mean is None else f"{arm.mean:.4f}"
         label = f"{printable(arm.arm)}{' (retired)' if arm.retired else ''}"
-        mark = marks[number % len(marks)]
-        counts = (f"{arm.rounds:,}", f"{arm.missing:,}")
-        table.add_row(mark, Text(label), *counts, mean, f"{arm.blocks:,}", _when(arm.last_used))
-    console.print(table)
+        counts = (f"{arm.rounds:,}", f"{arm.missing:,}", mean, f"{arm.blocks:,}")
+        cells.append((marks[number % len(marks)], label, *counts, _when(arm.last_used)))
+    console.print(columns(("", "arm", "rounds", "missing", "mean loss", "blocks", "last used"), cells, labels=2))
     blocks = router.history.recent(RECENT)
     if blocks:
         console.print(chart(blocks, len(totals.arms), console.width, marks))
@@ -632,13 +626,9 @@ def show_together(routers: Sequence[Router], console: Console) -> None:
         for arm in router.history.totals.arms:
             mean = "" if arm.mean is None else f"{arm.mean:.4f} "
             cells.setdefault(arm.arm, {})[router.name] = f"{mean}({arm.rounds:,})"
-    table = Table(box=None, header_style="bold", title="mean loss (rounds)", title_justify="left")
-    table.add_column("arm", overflow="fold")
-    for router in routers:
-        table.add_column(Text(printable(router.name)), justify="right", overflow="fold")
-    for name, own in cells.items():
-        table.add_row(Text(printable(name)), *(own.get(router.name, "") for router in routers))
-    console.print(table)
+    head = ("arm", *(printable(router.name) for router in routers))
+    rows = ((printable(arm), *(own.get(router.name, "") for router in routers)) for arm, own in cells.items())
+    console.print(columns(head, rows, title="mean loss (rounds)"))
 
 
 def chart(blocks: Sequence[Any], n_arms: int, width: int, marks: str = MARKS) -> Text:
