@@ -214,7 +214,11 @@ class Attack:
         trial = self.trial
         settings = {"patience": trial.patience, "missing": trial.missing, "remember": trial.remember}
         settings |= {"holdback": trial.holdback, "learn_after": trial.learn_after, "scale": trial.scale}
-        settings |= {"move_cost": trial.move_cost, "share": trial.share, "most_switches": trial.most_switches}
+        settings |= {
+            "move_cost": None if trial.holdback == 1.0 else trial.move_cost,
+            "share": trial.share,
+            "most_switches": trial.most_switches,
+        }
         settings |= {"breaker": trial.breaker}
         hf.open(self.url, "game", trial.policy, seed=self.seed, **settings).close()
 

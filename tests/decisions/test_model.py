@@ -104,7 +104,7 @@ class Machine(RuleBasedStateMachine):
             patience = "forever" if forever else "auto"
         holdback = 0.0 if self.policy.waits_for_losses else holdback
         options = {"patience": patience, "missing": missing, "remember": remember, "holdback": holdback}
-        move_cost = None if self.policy.waits_for_losses else move_cost
+        move_cost = None if self.policy.waits_for_losses or holdback == 1.0 else move_cost
         options |= {"learn_after": learn_after, "move_cost": move_cost}
         breaker = None if holdback == 1.0 else breaker
         options |= {} if breaker is None else {"breaker": breaker}

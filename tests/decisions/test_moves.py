@@ -226,10 +226,10 @@ def test_the_first_turn_after_a_move_is_not_held_against_the_arm(place):
 
 
 def test_a_rule_keeps_its_conversations(place):
-    router = place.open(policy=TWO, seed=1, move_cost=0.0, holdback=1.0)
+    router = place.open(policy=TWO, seed=1, holdback=1.0)
     for key in map(str, range(12)):
         router.tell(router.ask(key=key, rule="ab"[int(key) % 2]).id, LOSSES["ab"[int(key) % 2]])
-    assert [router.ask(key=key).arm for key in map(str, range(12))] == ["a", "b"] * 6
+    assert [router.ask(key=key, move_cost=0.0).arm for key in map(str, range(12))] == ["a", "b"] * 6
 
 
 def test_moves_are_told_in_history_log_and_words(place):
@@ -288,6 +288,9 @@ def test_what_makes_no_sense_is_refused():
             router.ask(**given)
     with pytest.raises(hf.InvalidParameter, match="move_cost must be"):
         router.ask(key="k", move_cost=-1.0)
+    for given in ({"holdback": 1.0}, {"shadow": True}):
+        with pytest.raises(hf.InvalidParameter, match="move_cost is not for a shadow, a holdback of 1"):
+            hf.open("memory:", "x", TWO, move_cost=0.5, **given)
     with pytest.raises(hf.InvalidParameter, match="move_cost is not for base"):
         hf.open("memory:", "x", hf.BaSE(2, horizon=60), move_cost=0.5)
 

@@ -70,7 +70,7 @@ CANNOT = {
 def may_be(row: dict[str, Any]) -> bool:
     policy, plain = row.get("policy"), row.get("units", (0.0, 1.0)) == (0.0, 1.0)
     scaled = row.get("scale") or row.get("change") == "scale"
-    if row.get("breaker") and row.get("holdback") == 1.0:
+    if (row.get("breaker") or row.get("move_cost")) and row.get("holdback") == 1.0:
         return False
     return (plain or not scaled) and not any(row.get(name, ()) in CANNOT.get((policy, name), ()) for name in row)
 

@@ -29,6 +29,7 @@ class Operators:
         pick, store = self.chance.choice, store_at("memory:")
         settings = {"holdback": pick([0.0, 0.2, 0.5]), "patience": pick(["auto", 2 * HOUR, 40, "forever"])}
         settings |= {"missing": pick(["mean", 1.0, "drop"]), "learn_after": pick([None, 1, 3])}
+        settings |= {"move_cost": pick([None, 0.2, 2.0])}
         settings |= {"remember": pick([0, 100, 10**5]), "key_life": HOUR, "clock": self.clock}
         first = hf.open(store, "game", pick(POLICIES), seed=seed, **settings)
         self.routers = [first, hf.open(store, "game", clock=self.clock)]

@@ -291,6 +291,9 @@ class Settings(Checked):
         if self.move_cost is not None and policy.waits_for_losses:
             why = "which has no conversations: it waits for the losses of each draw"
             raise InvalidParameter("move_cost", f"is not for {policy.label}, {why}", self.move_cost)
+        if self.move_cost is not None and share == 1.0:
+            rule = "is not for a shadow, a holdback of 1: there your rule decides every conversation"
+            raise InvalidParameter("move_cost", rule, self.move_cost)
         if self.rounds is not None and policy.waits_for_losses:
             rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
             raise InvalidParameter("patience", rule, self.rounds)
