@@ -65,7 +65,7 @@ def test_a_token_for_a_game_sees_no_other(guarded, written, tokens):
     problem(web("GET", "/v1/games/unheard-of"), 403)
     assert [game["name"] for game in web("GET", "/v1/games").json["games"]] == ["chat"]
     assert problem(web("GET", "/v1/games/gone"), 404)["known"] == ["chat"]
-    assert b"other" not in web("GET", "/metrics").body
+    assert b'"other"' not in web("GET", "/metrics").body  # help texts say "another"
     assert b"other" not in web("GET", "/").body
     assert web("GET", "/games/other").status == 403
 
