@@ -63,8 +63,8 @@ def _limits(transaction: Transaction, setup: Setup, now: float) -> list[str]:
     """Say what shares and a budget of switches leave."""
     said, budget = [], setup.settings.most_switches
     if caps := shares(transaction, setup, now):
-        words = ", ".join(f"{name} with at most {share:.3g}" for name, share in caps.items())
-        said.append(f"Drawn are {words}.")
+        words = ", ".join(f"{name} at most {share:.3g}" for name, share in caps.items())
+        said.append(f"Shares: {words}.")
     if (left := switches_left(transaction, setup, now)) is not None and budget is not None:
         stays = ": the arm in use stays unless it is down" if not left else ""
         said.append(f"{left or 'None'} of {budget.words} {'is' if left < 2 else 'are'} left{stays}.")

@@ -434,7 +434,7 @@ def _paused(transaction: Transaction, setup: Setup, now: float) -> list[Paused]:
 
 
 def _arm(head: Head, setup: Setup) -> int | str | None:
-    return None if head.arm < 0 else setup.name_of(head.arm)
+    return None if head.arm < 0 else setup.name_of(head.last_arm if head.clock < head.stays else head.arm)
 
 
 def hold(transaction: Transaction, setup: Setup, now: float) -> Hold:
