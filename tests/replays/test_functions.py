@@ -66,6 +66,7 @@ def test_every_number_is_that_of_the_game_by_hand(given):
     name = next(iter(found.policies))
     assert found.policies[name]["rule"] == "stay_while_cheap"
     assert found.standings[costs[0], "whole"].played[name].bounded
+    assert "late" not in str(found.recommendation)
     held = found.held[costs[0], name]
     arms = [NAMES[arm] for arm in held.each_round()]
     lost, moved, _ = by_hand(LOSSES, costs[0], 5, held.replication)

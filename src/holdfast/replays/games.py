@@ -387,8 +387,12 @@ def has_bound(policy: Policy) -> bool:
 
 
 def follows(policy: Policy) -> bool:
-    """Tell whether a policy, or the rule that is guarded, notices when another arm becomes the best."""
-    return isinstance(policy.rule if isinstance(policy, Guarded) else policy, THAT_FOLLOW)
+    """Tell whether a policy, or the rule that is guarded, notices when another arm becomes the best.
+
+    Of a function nobody knows: it is not said to be late.
+    """
+    rule = policy.rule if isinstance(policy, Guarded) else policy
+    return isinstance(rule, THAT_FOLLOW) or policy.rule_of is not None
 
 
 @dataclass(frozen=True)
