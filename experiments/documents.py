@@ -22,7 +22,7 @@ from holdfast.lab.benchmark import TRACKS, BenchmarkResult, frozen_rivals
 from holdfast.lab.judge import CONFIDENCE, JUDGEMENTS, Verdict, mean_of
 from holdfast.lab.paper.claims import Findings
 from holdfast.lab.paper.plan import Figure
-from holdfast.lab.paper.report import chart_of, command_of, counts, facts_of, figure_notes
+from holdfast.lab.paper.report import changes, chart_of, command_of, counts, facts_of, figure_notes, title_of
 from holdfast.lab.paper.reproduce import load
 from holdfast.report.charts import LineChart
 from holdfast.report.drawing import rendered
@@ -226,6 +226,7 @@ def _reproduction(findings: Findings, charts: Mapping[str, LineChart]) -> str:
         '("similar", "much better") were taken to mean stands with each measurement.',
         "",
         f"{'; '.join(counts(verdicts))}.",
+        *(f"\n{line}" for line in changes(findings)),
         "",
         "## The ledger",
         "",
@@ -250,12 +251,13 @@ def _verdict_row(verdict: Verdict) -> str:
 
 def _figure(figure: Figure, findings: Findings, chart: LineChart) -> list[str]:
     told = ", ".join(f"{name} {value}" for name, value in facts_of(figure, findings.settings).items())
+    title = title_of(figure, findings.settings)
     parts = [
-        f"### {figure.title}",
+        f"### {title}",
         "",
         f"`{figure.name}` ({figure.place}): {_cell(told)}.",
         "",
-        f"![{figure.title}](figures/{figure.name}.png)",
+        f"![{title}](figures/{figure.name}.png)",
         "",
         " ".join(figure_notes(figure.name, findings)),
     ]

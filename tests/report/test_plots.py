@@ -74,6 +74,16 @@ def test_a_page_of_a_grid(grid, tmp_path, browser):
     assert browser.run("return document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.slow
+def test_a_page_has_round_numbers_on_logarithmic_axes(grid, tmp_path, browser):
+    grid.plot(tmp_path / "a.html", measures=["switches", "total_cost"], scale="log", x_scale="log")
+    browser.open(tmp_path / "a.html", width=1280)
+    for along in (0, 1):
+        for ticks in browser.panels("#rounds", f"plot.chart.axes[{along}]._splits"):
+            assert len(ticks) >= 2
+            assert all(f"{tick:.6e}"[0] in "125" and f"{tick:.6e}"[2:8] == "000000" for tick in ticks)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
