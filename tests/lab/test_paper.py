@@ -156,7 +156,7 @@ def test_only_what_reproduce_wrote_can_be_loaded(tmp_path: Path) -> None:
 
 def test_figures_are_in_the_papers_order_and_once() -> None:
     assert [figure.name for figure in chosen(["arms", "adversarial", "arms"])] == ["adversarial", "arms"]
-    assert len(chosen(None)) == len(chosen([])) == 10
+    assert len(chosen(None)) == len(chosen([])) == 11
 
 
 def test_without_matplotlib_nothing_is_played(tmp_path: Path) -> None:
