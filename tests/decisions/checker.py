@@ -553,12 +553,15 @@ class Checker:
         players = block.by()
         for place, (arm, probability) in enumerate(players[row.first : row.first + row.rounds], row.first):
             stays, before = False, players[place - 1] if place else (-1, 0.0)
-            there = self.paused.get(self.arm, -math.inf) <= row.at and not self._tripped(self.arm)
-            if budget is not None and there and self.arm in self.active:
+            there = self.paused.get(self.arm, -math.inf) <= row.at and self.arm in self.active
+            if budget is not None and there:
                 recent = [at for at in self.switched if at + float(budget["over"][:-1]) > row.at]
                 stays = len(recent) >= budget["switches"] and not changed
-                likely = before[1] if before[0] == self.arm else 1.0
-                must(not stays or (arm, probability) == (self.arm, likely), f"no switch was left for {vars(row)}")
+                likely, out = before[1] if before[0] == self.arm else 1.0, self._tripped(self.arm)
+                must(
+                    not stays or out or (arm, probability) == (self.arm, likely), f"no switch was left for {vars(row)}"
+                )
+                stays = stays and arm == self.arm
             must(changed or self.paused.get(arm, -math.inf) <= row.at, f"arm {arm} was paused and played {vars(row)}")
             must(changed or arm in self.active, f"arm {arm} is retired and played {vars(row)}")
             own = block.given[0]

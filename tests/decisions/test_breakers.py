@@ -266,6 +266,19 @@ def test_a_clock_that_ran_ahead_does_not_make_pauses_longer(place):
     assert router.ask().arm == arm
 
 
+def test_where_no_switch_is_left_an_arm_that_trips_is_left_and_none_is_tried(place):
+    router = place.open(policy=LONG, seed=1, breaker=BREAKER, most_switches=(1, "1m"))
+    arm = router.ask().arm
+    other = next(one for one in ARMS if one != arm)
+    assert router.ask(available=[other]).arm == other
+    assert arms_of(router.ask(3)) == {other}  # the block is of the first, but the only switch is used up
+    fail(router, 3, other)
+    assert arms_of(router.ask(3)) == {arm}
+    place.clock.now += 30
+    assert arms_of(router.ask(3)) == {arm}
+    assert changes(router) == [("trip", other)]
+
+
 def test_the_rule_that_is_held_back_is_moved_too(place):
     router = place.open(policy=SHORT, seed=1, breaker=BREAKER, holdback=0.99)
     fail(router, 3, "a")
