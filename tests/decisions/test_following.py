@@ -78,9 +78,23 @@ def test_a_decision_whose_row_is_gone_is_forgotten(place):
     old = router.decision(given[0].id)
     assert (old.asked, old.request, old.loss, old.status, old.arm) == (None, None, None, "told", given[0].arm)
     if place.kind != "http":
+        with pytest.raises(hf.UnknownDecision):  # a round that was not handed out, though signed
+            router.decision(router._executor.setup.ids.id_of(given[-1].block, int(given[-1].id.split("-")[2]) + 1))
         router.history.compact(keep=0)
         with pytest.raises(hf.Forgotten):
             router.decision(given[0].id)
+
+
+def test_a_loss_that_never_came_is_missing_though_its_block_is_forgotten(place):
+    router = place.open(policy=SWITCH, seed=1, patience=2, missing=0.75, remember=0)
+    first, second = router.ask(2)
+    router.tell(first.id, 0.5)
+    router.change(add_arms=["d"])
+    later = router.ask(20)  # drawn at the same moment, after the change
+    router.settle()
+    assert [router.decision(one.id).status for one in (first, second)] == ["missing", "missing"]  # which is not known
+    assert router.decision(second.id).counted == 0.75
+    assert "among 4 arms" in router.decision(later[-1].id).why
 
 
 @pytest.mark.parametrize("most", [5000, 3, 1])

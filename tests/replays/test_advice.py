@@ -205,6 +205,9 @@ def test_advice_turns_just_where_the_intervals_do():
         amount = Amount.of(spread(mean, 1.0), 0.95)
         assert (amount.sign, amount.decided) == (sign, sign != 0)
     assert Amount.of(np.zeros(9), 0.95).decided
+    for losses, hardly in ((96.001, True), (95.999, False)):  # saves just below and above 1 of 100
+        said = str(about_hindsight(standing({"only": (104.0, 1.0)}, plan=(losses, 3))))
+        assert ("hardly worth anything" in said) == hardly
 
 
 def test_stretches_cover_the_trace():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from service import GAME, Events, InProcess, InThread, Web, ask, problem
@@ -15,6 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.service import access
 from holdfast.service.access import Access, TokenFile
 from holdfast.service.app import Limits
+from holdfast.service.problems import Refused
 from holdfast.service.server import serve
 
 
@@ -266,3 +268,19 @@ def test_a_rate_is_kept_also_below_one_a_second(rate, monkeypatch):
     assert answered() == 1
     now[0] += 1000.0
     assert answered() == max(rate, 1)
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(0.5, 1), (1.0, 1), (2.5, 2), (3.0, 3)])
+def test_a_burst_is_as_large_as_the_rate_and_one_at_least(monkeypatch, rate, burst):
+    now = [100.0]
+    monkeypatch.setattr(access, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    limited = Access(None, rate)
+    for pause in (0.0, 1e6):
+        now[0] += pause
+        for _ in range(burst):
+            limited._spend("me")
+        with pytest.raises(Refused, match="requests a second"):
+            limited._spend("me")
+        limited._spend(f"another after {pause}")
+    now[0] += 1.0 / rate
+    limited._spend("me")
