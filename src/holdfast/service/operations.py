@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
@@ -81,7 +82,9 @@ async def body_of(service: Service, request: Request, kind: type, *, may_be_empt
     try:
         return _decoder(kind).decode(data)
     except msgspec.ValidationError as error:
-        wrong = unknown_field(kind, msgspec.json.decode(data)) or str(error)
+        wrong = str(error)
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what comes later may be no JSON
+            wrong = unknown_field(kind, msgspec.json.decode(data)) or wrong
         raise Refused(422, f"the body must be as /openapi.json says: {wrong}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, f"the body must be JSON: {error}") from None
