@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import naive
 import naive_adaptive
+import numpy as np
 import psycopg
 from naive_saving import Unit, saving_of
 from psycopg.rows import dict_row
@@ -237,6 +238,12 @@ class Twin:
         other = copy.copy(self)
         other.oracle, other.drawn = copy.deepcopy(self.oracle), dict(self.drawn)  # its blocks do not change
         return other
+
+    def learnt(self) -> tuple[float, ...]:
+        """Return the numbers of the policy, to nine digits: another order may have come to the same."""
+        parts = [np.ravel(value) for _, value in sorted(vars(self.oracle).items())]
+        numbers = np.concatenate([part.astype(float) for part in parts if part.dtype.kind in "bif"])
+        return tuple(float(f"{number:.9g}") for number in numbers)
 
     def agree(self, number: int, arm: int, probability: float) -> None:
         """Go on with the store's probability: estimates divide by it, and rounding errors would grow and grow."""
@@ -889,9 +896,9 @@ class Checker:
         wrong: list[str] = []
         found = []
         orders = sorted({0, *(one[0].order or 0 for one in settled)}, reverse=True)
-        at_one = [(order,) * len(corrected) for order in orders]  # where among settlements: matters to draws only
+        at_one = [(order,) * len(corrected) for order in orders]  # where among settlements
         one_by_one = combinations_with_replacement(reversed(orders), len(corrected)) if len(corrected) <= 3 else ()
-        several = bool(begun) or (bool(early) and bool(corrected))
+        several = bool(begun) or (bool(corrected) and bool(early or settled))
         late_ones = list(dict.fromkeys([*at_one, *one_by_one])) if several else at_one[:1]
         ways: dict[Any, list[Observed]] = {}
         """What the policy hears of, one after the other; other moments of the same come to the same."""
@@ -910,11 +917,11 @@ class Checker:
                 explained = self._explained(begun, observed, at_begin, start, wrong)
                 if explained is not None:
                     found.append(explained)
-                    if not early:
+                    if not early and not corrected:
                         break
         if not found:
             raise Violation(f"no order of draws and settlements explains block {begun[0].number}: {wrong[-3:]}")
-        self.twins = found
+        self.twins = list({twin.learnt(): twin for twin in found}.values()) if len(found) > 1 else found
 
     def _explained(
         self, begun: list[Seen], observed: list[Observed], at_begin: dict[int, int], start: Twin, wrong: list[str]
