@@ -8,6 +8,7 @@ from test_commands import run
 
 import holdfast as hf
 import holdfast_client
+from holdfast.decisions.breaker import fuses_of
 
 ARMS = ["a", "b", "c"]
 LONG = hf.BlockExp3(arms=ARMS, switching_cost=30.0, horizon=1000)
@@ -285,6 +286,12 @@ def test_the_rule_that_is_held_back_is_moved_too(place):
     assert "a" not in arms_of(router.ask(30, rule="a"))
     place.clock.now += 10
     assert [d.arm for d in router.ask(30, rule="a")].count("a") == 1
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"a": []}', '{"0": ["", 0, 1, 2, [1], 0]}'])
+def test_a_damaged_store_is_no_crash(text):
+    with pytest.raises(hf.BadStore, match="what breakers know cannot be read"):
+        fuses_of(text)
 
 
 UNIFORM = hf.Scale(latency=(0, 1), error=0.0)

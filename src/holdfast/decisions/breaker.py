@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from holdfast.checks import CHECK, real_number, whole
 from holdfast.decisions.options import Checked, checked_duration, written_duration
-from holdfast.errors import Form, InvalidParameter, Words, nearest
+from holdfast.errors import BadStore, Form, InvalidParameter, Words, nearest
 
 MOST_WITHIN = 1000
 """Longest window of losses."""
@@ -127,8 +127,11 @@ Fuses = dict[int, Fuse]
 
 def fuses_of(text: str) -> Fuses:
     """Return what `text_of` wrote."""
-    found = {int(arm): Fuse(*parts) for arm, parts in json.loads(text or "{}").items()}
-    return {arm: fuse._replace(tried=fuse.tried and (fuse.tried[0], fuse.tried[1])) for arm, fuse in found.items()}
+    try:
+        found = {int(arm): Fuse(*parts) for arm, parts in json.loads(text or "{}").items()}
+        return {arm: fuse._replace(tried=fuse.tried and (fuse.tried[0], fuse.tried[1])) for arm, fuse in found.items()}
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise BadStore(f"the store is damaged: what breakers know cannot be read ({error})") from None
 
 
 def text_of(fuses: Fuses) -> str:

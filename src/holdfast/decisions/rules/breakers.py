@@ -9,7 +9,6 @@ import json
 from typing import TYPE_CHECKING
 
 from holdfast.decisions.breaker import Breaker, Fuse, Fuses, fuses_of, text_of
-from holdfast.decisions.codec import undamaged
 from holdfast.decisions.models import Block, ChangeMade, Loss
 from holdfast.decisions.settings import player_of
 
@@ -102,8 +101,7 @@ def _breaker(view: View) -> Breaker:
 
 def _fuses(view: View, clock: float) -> Fuses:
     """Return what is known of each arm. One that was tried, and whose loss has not come in time, is paused again."""
-    with undamaged(f"the breakers of game {view.setup.game.name!r}"):
-        fuses = fuses_of(view.head.breakers)
+    fuses = fuses_of(view.head.breakers)
     for arm, fuse in fuses.items():
         if fuse.tried is not None and clock >= fuse.until:
             _trip(view, fuses, arm, fuse.until, f"{TRIED}no loss came in time")
