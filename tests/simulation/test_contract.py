@@ -502,7 +502,7 @@ class Answering(hf.ChangingEnvironment):
     ],
 )
 def test_a_world_that_answers_wrongly_is_told_so(react, message):
-    planted = type("Planted", (Answering,), {"react_kernel": staticmethod(react), **LOCAL})
+    planted: Any = type("Planted", (Answering,), {"react_kernel": staticmethod(react), **LOCAL})
     with pytest.raises(HoldfastError, match=message) as refusal:
         hf.check(dataclass(frozen=True)(planted)(K))
     assert "\n" not in str(refusal.value)
