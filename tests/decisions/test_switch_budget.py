@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 import holdfast as hf
+from holdfast.decisions.executor import stored_state
 from holdfast.decisions.why import why
 
 ARMS = ["a", "b", "c"]
@@ -80,6 +81,18 @@ def test_probabilities_at_the_limit_and_what_is_learnt():
     assert len(drawn) > 1
     assert set(router.history.log["arm"].to_list()[-50:]) == {held}
     assert "None of 1 switch in 1d is left: the arm in use stays" in router.executor.read(why)
+
+
+@pytest.mark.parametrize("policy", [hf.Ucb1(arms=ARMS), hf.FollowTheLeader(arms=ARMS, cooldown=1)])
+def test_a_policy_of_averages_hears_of_the_arm_that_played_however_many_are_asked_at_once(policy):
+    """The second block of the call takes the last switch: of the others the arm in use is told, not the arm drawn."""
+    router = hf.open("memory:", "x", policy, seed=1, most_switches=(1, "1d"))
+    decisions = router.ask(8)
+    assert [decision.arm for decision in decisions] == ["a", *"b" * 7]
+    router.tell([(decision.id, 0.5 if decision.arm == "a" else 0.25) for decision in decisions])
+    learnt = router.executor.read(lambda transaction, setup: stored_state(setup, transaction).learner.saved_state())
+    assert (learnt["N"], learnt["C"]) == ([1.0, 7.0, 0.0], [0.5, 1.75, 0.0])
+    assert [block.arm for block in router.history.blocks()] == [0, *[1] * 7]
 
 
 def test_the_block_that_used_the_last_switch_keeps_its_probability():

@@ -116,8 +116,9 @@ def _begin(view: View, n: int, call: HandOut) -> list[Block]:
     settings = setup.settings
     if settings.holdback and (held := held_back(view, call)) is not None:
         return [held]
-    single, stays = settings.holdback or settings.share is not None, call.clock < head.stays and can_stay(view, call)
-    left = 1.0 if setup.policy.waits_for_losses or single or stays else float(n)
+    single = settings.holdback or settings.share is not None or settings.most_switches is not None
+    stays = call.clock < head.stays and can_stay(view, call)
+    left = 1.0 if setup.policy.waits_for_losses or single else float(n)
     drawn = view.state().learner.begin_some(call.announced, left).tolist()
     blocks, first = [], head.asked
     for number, values in enumerate(drawn, head.block + 1):
