@@ -59,6 +59,7 @@ def random_trial(chance: random.Random, store: str) -> Trial:
     arms = list(policy.arms or range(policy.n_arms))
     some = dict.fromkeys(arms[:1], 0.1) | dict.fromkeys(arms[2:3], (0.02, 0.9, "5s"))
     limits: list[dict[str, Any]] = [{}, {"share": some}, {"most_switches": (2, "1s")}, {"most_switches": (20, "5s")}]
+    guarded = chance.random() < 0.7  # by all that go together
     held, (low, high) = chance.choice([0.0, 0.1, 0.5, 1.0]), policy.bounds
     level = low + chance.choice([0.6, 0.9]) * (high - low)
     pause = timedelta(seconds=chance.uniform(0.02, 0.3))
@@ -69,11 +70,11 @@ def random_trial(chance: random.Random, store: str) -> Trial:
         missing,
         remember=chance.choice([0, 50, 500, 10**6]),
         holdback=0.0 if policy.waits_for_losses else held,
-        breaker=chance.choice([None, breaker]) if held < 1.0 else None,
-        keys=0 if policy.waits_for_losses else chance.choice([0, 5, 40]),
+        breaker=chance.choice([None, breaker][guarded:]) if held < 1.0 else None,
+        keys=0 if policy.waits_for_losses else chance.choice([0, 5, 40][guarded:]),
         learn_after=chance.choice([None, 1, 2, 5]),
-        move_cost=None if policy.waits_for_losses else chance.choice([None, 0.1, 1.0]),
-        **chance.choice(limits),
+        move_cost=None if policy.waits_for_losses else chance.choice([None, 0.1, 1.0][guarded:]),
+        **chance.choice(limits[guarded:]),
         processes=chance.randint(1, 4),
         threads=chance.randint(1, 4),
         mischief=chance.choice(

@@ -279,6 +279,14 @@ def test_over_http_in_the_client_and_in_a_shell(folder):
     run("change", url, "chat", "--move-cost", "0.75", "--reason", "longer contexts")
     with hf.open(url, "chat") as router:
         assert router.history.changes[-1]["detail"] == {"move_cost": [0.5, 0.75]}
+    run("change", url, "chat", "--move-cost", "off")
+    with InThread(url) as web, hf.open(web.url, "chat") as router:
+        assert web("GET", "/v1/games/chat").json["move_cost"] is None
+        assert web("PATCH", "/v1/games/chat", {"move_cost": 2}).json["move_cost"] == 2.0
+        assert web("PATCH", "/v1/games/chat", {"move_cost": "off"}).json["move_cost"] is None
+        router.change(move_cost=1.0)
+        router.change(move_cost="off", shadow=True)  # which takes no conversations that move
+        assert router.holdback == 1.0
 
 
 def test_what_makes_no_sense_is_refused():

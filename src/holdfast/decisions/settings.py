@@ -127,6 +127,10 @@ def _scale(parameter: str, given: Any) -> Scale:
     return scale
 
 
+def _move_cost(parameter: str, given: Any) -> float | None:
+    return None if given == "off" else real_number(parameter, given, least=0)
+
+
 # ---- settings
 
 
@@ -140,7 +144,7 @@ class SettingOptions(TypedDict, total=False):
     scale: Scale | Mapping[str, Any] | None
     key_life: timedelta | str | None
     learn_after: int | None
-    move_cost: float | None
+    move_cost: float | str | None
     holdback: float | None
     breaker: Breaker | Mapping[str, Any] | Literal[False] | None
     share: Shares | Mapping[Any, Any] | None
@@ -181,7 +185,7 @@ class Settings(Checked):
         ended. It is then judged by these rounds alone, and earlier.
     move_cost
         What moving a conversation costs, in the units of a loss. It then leaves its arm where another is expected to
-        save more than that in the turns to come, and at once where its arm is down or keeps failing.
+        save more than that in the turns to come, and at once where its arm is down or keeps failing. ``"off"``: never.
     holdback
         Share of blocks and conversations left to your own rule, such as 0.1, so that the two can be
         compared (`History.compare`). Pass the rule's choice to each ``ask(rule=arm)``. Nothing is learnt from these.
@@ -227,8 +231,8 @@ class Settings(Checked):
     learn_after: int | None = option(
         "Rounds after which a conversation is learnt from.", partial(whole_number, least=1)
     )
-    move_cost: float | None = option(
-        "What moving a conversation costs: it leaves its arm where another saves more.", partial(real_number, least=0)
+    move_cost: float | str | None = option(
+        "What moving a conversation costs: it leaves its arm where another saves more; off: never.", _move_cost
     )
     holdback: float = option(
         "The share of blocks and conversations by your own rule; 1 is a shadow.",

@@ -52,7 +52,7 @@ def continue_conversation(view: View, request: Ask, call: HandOut) -> list[Decis
         view.events.begun[number] = block
         head = head._replace(block=number, drawn=head.drawn + 1)
     if cost is not None and not block.forced:
-        block = _moved(view, block, cost, call) if block.rounds else block._replace(moves="[]")
+        block = _moved(view, block, float(cost), call) if block.rounds else block._replace(moves="[]")
     rounds, played, home = range(block.rounds, block.rounds + n), block.played, home_of(block)
     first, _ = assigned(block)
     if home != first and home in setup.active and home not in call.down:
