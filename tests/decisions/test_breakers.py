@@ -365,12 +365,15 @@ def test_a_server_its_client_its_page_and_the_shell_have_breakers(folder):
         assert "b failed too often: it is paused until" in page
         assert "trip b until" in page
         assert 'holdfast_arm_paused{arm="b",game="g"} 1.0' in web("GET", "/metrics").body.decode()
+        assert "b failed too often: it is paused until" in remote.why
         remote.resume("b")
         assert remote.paused == {}
     assert "b" in run("show", url, "g")
     run("change", url, "g", "--breaker", "failures=1,pause=2h,most=1d")
     with hf.open(url, "g") as router:
         fail(router, 1, "a")
-    assert "paused: a until" in run("show", url, "g")
+    shown = " ".join(run("show", url, "g").split())
+    assert "paused: a until" in shown
+    assert "a failed too often: it is paused until" in shown
     run("change", url, "g", "--breaker", "off")
     assert "paused" not in run("show", url, "g")

@@ -213,7 +213,14 @@ def test_a_canary_from_the_shell(url):
     run("change", url, "jobs", "--retire", "new-1", "--reason", said)
     run("change", url, "jobs", "--share", "b=0.01:0.5:7d")
     run("change", url, "jobs", "--share", "")
-    run("change", url, "jobs", "--most-switches", "switches=10,over=1d")
+    for refused in ("10", "off"):
+        with pytest.raises(hf.InvalidParameter, match="must be a number of switches and a time"):
+            run("change", url, "jobs", "--most-switches", refused)
+    with pytest.raises(hf.InvalidParameter, match="must be the most that each of some arms may have"):
+        run("change", url, "jobs", "--share", "b")
+    run("change", url, "jobs", "--most-switches", "switches=9,over=1h")
+    run("change", url, "jobs", "--most-switches", "10,1d")
+    assert "10 of 10 switches in 1d are left." in " ".join(run("show", url, "jobs").split())
     with hf.open(url, "jobs") as router:
         assert (router.shares, router.switches_left) == ({}, 10)
         assert router.history.changes[1]["reason"] == said

@@ -104,3 +104,19 @@ def test_only_a_block_that_waits_for_ever_is_said_to_be_overdue(place, capsys):
         assert ("warning" in shown) == (overdue > 0)
         assert "1 conversation open" in shown
     assert f"\nholdfast store change {router.store.url} 'game of forever' --patience 10m\n" in shown
+
+
+def test_a_conversation_that_got_the_next_best_leaves_that(place):
+    for seed in range(9):
+        router = place.open(
+            f"seed {seed}", policy=hf.Exp3(arms=["a", "b"]), seed=seed, share={"b": 0.01}, move_cost=0.5
+        )
+        first = router.ask(key="k")
+        if "drew b" in router.decision(first.id).why:
+            break
+    assert first.arm == "a"
+    router.change(share={})
+    router.pause("a")
+    found = router.decision(router.ask(key="k").id)
+    assert "more than its share, and went to a; in its turn 2 it left a, which was paused" in found.why
+    assert found.why.endswith("it stays with b until it ends.")

@@ -75,7 +75,9 @@ def checked_breaker(parameter: str, given: Any) -> Breaker | None:
     known = [one.name for one in fields(Breaker)]
     if not isinstance(given, Mapping):
         form = Form(
-            "a holdfast.Breaker or False", 'fields by name, such as {"failures": 5}, or false', "NAME=VALUE,… or off"
+            "a holdfast.Breaker or False",
+            'fields by name, such as {"failures": 5}, or false',
+            "fields by name, such as failures=5,within=20, or off",
         )
         raise InvalidParameter(parameter, Words("must be ", form), given)
     for name in given:

@@ -26,7 +26,6 @@ from holdfast.decisions.router import Router
 from holdfast.decisions.settings import KEEP, Settings
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
-from holdfast.decisions.why import why_conversations
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of, make_policy
@@ -505,10 +504,15 @@ def _units(option: str, text: str | None) -> tuple[float, float] | None:
     return None if text is None else written_range(option, text)
 
 
-def _object(option: str, given: list[str]) -> dict[str, Any] | Literal[False]:
-    """Return a mapping such as ``latency=0.2:8:3,error=1``, several values with colons between them; False for off."""
+def _object(option: str, given: list[str]) -> dict[str, Any] | list[Any] | Literal[False]:
+    """Return a mapping such as ``latency=0.2:8:3,error=1``, several values with colons between them; False for off.
+
+    Values without names, such as ``10,1d``, are a list.
+    """
     if given == ["off"]:
         return False
+    if (values := names(given)) and not any("=" in one for one in values):
+        return [_number_or_word(option, one) for one in values]
     parts = {name: [_number_or_word(option, one) for one in text.split(":")] for name, text in _assigned(option, given)}
     return {name: values if len(values) > 1 else values[0] for name, values in parts.items()}
 
@@ -575,12 +579,11 @@ def show_game(router: Router, console: Console) -> None:
     totals, policy = router.history.totals, router.policy
     stays = counted(router.hold, "more round")
     holding = "nothing yet" if router.arm is None else f"{printable(router.arm)} for {stays}"
-    talks = router.executor.read(why_conversations)
     console.print(Text(f"{printable(router.name)}: {printable(policy.label)}, {policy.n_arms} arms", style="bold"))
-    if router.arm is not None or talks is None:
+    if router.arm is not None or not totals.conversations:
         console.print(f"holding {holding}", markup=False, highlight=False)
-    if talks is not None:
-        console.print(printable(talks), markup=False, highlight=False)
+    if totals.rounds:
+        console.print(printable(router.why), markup=False, highlight=False)
     console.print(
         f"{counted(totals.rounds, 'round')} in {counted(totals.blocks, 'block')}; "
         f"{counted(totals.out, 'open loss', 'open losses')}, {totals.missing:,} missing"

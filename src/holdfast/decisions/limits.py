@@ -106,7 +106,9 @@ def checked_shares(parameter: str, given: Any) -> Shares | None:
         return given
     if not isinstance(given, Mapping):
         form = Form(
-            'as share={"new": 0.05} or {"new": (0.01, 0.5, "7d")}', 'as {"new": 0.05} or {"new": [0.01, 0.5, "7d"]}'
+            'as share={"new": 0.05} or {"new": (0.01, 0.5, "7d")}',
+            'as {"new": 0.05} or {"new": [0.01, 0.5, "7d"]}',
+            "as new=0.05 or new=0.01:0.5:7d",
         )
         raise InvalidParameter(parameter, Words("must be the most that each of some arms may have, ", form), given)
     return Shares({str(arm): _ramp(parameter, share) for arm, share in given.items()}) if given else None
@@ -132,7 +134,7 @@ def checked_budget(parameter: str, given: Any) -> Budget | None:
     if isinstance(given, Mapping) and not given:
         given = ()
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) not in (0, 2):
-        form = Form('such as (10, "1d")', 'such as {"switches": 10, "over": "1d"}')
+        form = Form('such as (10, "1d")', 'such as {"switches": 10, "over": "1d"}', "such as 10,1d")
         rule = Words("must be a number of switches and a time, ", form, ", or empty for no limit")
         raise InvalidParameter(parameter, rule, given)
     if not given:

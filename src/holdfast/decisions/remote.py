@@ -229,6 +229,11 @@ class RemoteRouter(Router):
         return {one["arm"]: one["share"] for one in self._remote.look()["shares"]}
 
     @property
+    def why(self) -> str:
+        found: str = self._remote.game.send("GET", "/hold")["why"]
+        return found
+
+    @property
     def switches_left(self) -> int | None:
         found: int | None = self._remote.look()["switches_left"]
         return found

@@ -58,6 +58,7 @@ from holdfast.decisions.status import (
 )
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import NewGame
+from holdfast.decisions.why import why
 from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
@@ -457,6 +458,11 @@ class Router:
     def shares(self) -> dict[int | str, float]:
         """The most that each arm with a share may be drawn now."""
         return self._executor.read(partial(shares, now=checked_time(self._executor.clock)))
+
+    @property
+    def why(self) -> str:
+        """In words: the arm in use, how long it stays, and what breakers, shares and a budget of switches do."""
+        return self._executor.read(partial(why, now=checked_time(self._executor.clock)))
 
     @property
     def switches_left(self) -> int | None:

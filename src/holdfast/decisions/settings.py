@@ -240,15 +240,15 @@ class Settings(Checked):
         default=0.0,
     )
     breaker: Breaker | None = option(  # noqa: RUF009
-        "When a failing arm is paused: failures, within, pause and most; off for never.", checked_breaker
+        "When a failing arm is paused: failures, within, pause, most and level; off for never.", checked_breaker
     )
     share: Shares | None = option(  # noqa: RUF009
-        "The most that each of some arms may be drawn: 0.05, or from 0.01 to 0.5 in 7d.",
+        "The most that each of some arms may be drawn: 0.05, or 0.01:0.5:7d, a ramp; empty for no shares.",
         checked_shares,
         metavar="ARM=SHARE",
     )
     most_switches: Budget | None = option(  # noqa: RUF009
-        "The most switches within any stretch of time, such as [10, 1d]; empty for no limit.",
+        "The most switches within any stretch of time: 10,1d; empty for no limit.",
         checked_budget,
         metavar="N,TIME",
     )

@@ -153,7 +153,7 @@ def why_conversation(setup: Setup, block: Block, played: int | str, round: int |
         chosen = f"Conversation {block.key} is left to your rule, which chose {name}"
     moves = [move for move in moves_of(block) if round is None or move.round <= round]
     if moves:
-        before = setup.name_of(moves[-2].arm if len(moves) > 1 else block.arm)
+        before = setup.name_of(moves[-2].arm) if len(moves) > 1 else name
         name = setup.name_of(moves[-1].arm)
         chosen = f"{chosen}; in its turn {number(moves[-1].round + 1)} it left {before}, {MOVED[moves[-1].reason]}"
     if played != name:
