@@ -54,6 +54,10 @@ def by_the_library(policy: hf.Policy, seed: int, losses: np.ndarray) -> list[tup
             for cost in (0, 0.1, 1.0, 30.0)
         ),
         ("new Adaptive(2, 3)", hf.AdaptiveTsallisSwitch(2, switching_cost=3.0)),
+        *(
+            (f"new Tracking({K}, {cost})", hf.TrackingSwitch(K, switching_cost=cost, guarded=False))
+            for K, cost in ((4, 0), (4, 0.3), (4, 3.0), (4, 30.0), (2, 1.0))
+        ),
     ],
 )
 def test_its_policies_play_as_the_librarys(browser: Browser, made: str, policy: hf.Policy) -> None:
@@ -91,7 +95,7 @@ def test_it_is_played_with(browser: Browser) -> None:
     browser.open(PAGE, width=390)
     assert browser.run(OVERFLOW) == 0
     first = ends(browser)
-    assert first.keys() == {"Tsallis-INF", "Tsallis-Switch", "adaptive"}
+    assert first.keys() == {"Tsallis-INF", "Tsallis-Switch", "adaptive", "tracking"}
     assert move(browser, seed=2) != first
     assert move(browser, seed=1) == first
     free = move(browser, cost=0)
@@ -101,6 +105,8 @@ def test_it_is_played_with(browser: Browser) -> None:
     still = move(browser, cost=4, gap=0.4, drift=0)
     moving = move(browser, drift=4)
     assert moving["adaptive"][3] < still["adaptive"][3]
+    assert moving["tracking"][0] < moving["adaptive"][0] / 2
+    assert moving["tracking"][3] > 80 > moving["adaptive"][3]
     drawn = "const c = document.getElementById(arguments[0]), pen = c.getContext('2d');"
     drawn += "const d = pen.getImageData(0, 0, c.width, c.height).data;"
     for name in ("curves", "ribbon"):
