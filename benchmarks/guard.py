@@ -1,4 +1,6 @@
-"""Measure the cost of following changes, alone and guarded: the tables of docs/tracking.md. Fifteen minutes, two cores.
+"""Measure the cost of following changes, alone and guarded: the tables of docs/measurements/tracking.md.
+
+Fifteen minutes, two cores.
 
 python benchmarks/guard.py [families | still | bad | paper | lag | minutes | records FILE ...] [--seed 31]
 """

@@ -1,4 +1,4 @@
-"""Judge our claims about the adaptive policy in docs/adaptive.md by the rule that judges the paper's.
+"""Judge our claims about the adaptive policy in docs/measurements/adaptive.md by the rule that judges the paper's.
 
     python experiments/adaptive_claims.py                    # 4,000 games in each setting, T up to 10⁶
     python experiments/adaptive_claims.py --longest 1e8      # exponents are judged from 10⁸ on
@@ -320,7 +320,7 @@ def _small_at_last(played: Played) -> list[Question]:
 
 
 def _claim(id: str, sentence: str, rule: str, questions: Callable[[Played], Sequence[Question]]) -> Claim[Played]:
-    return Claim(id, sentence, "docs/adaptive.md", rule, questions)
+    return Claim(id, sentence, "docs/measurements/adaptive.md", rule, questions)
 
 
 CLAIMS = (

@@ -1,4 +1,4 @@
-"""Play and judge what docs/full_information.md claims about policies with full information.
+"""Play and judge what docs/measurements/full_information.md claims about policies with full information.
 
     python experiments/full_information_claims.py
 
@@ -181,7 +181,7 @@ def _harm(played: Played) -> list[Question]:
 
 
 def _claim(id: str, sentence: str, rule: str, questions: Callable[[Played], Sequence[Question]]) -> Claim[Played]:
-    return Claim(id, sentence, "docs/full_information.md", rule, questions)
+    return Claim(id, sentence, "docs/measurements/full_information.md", rule, questions)
 
 
 CLAIMS = (

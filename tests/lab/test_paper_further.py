@@ -45,7 +45,7 @@ def test_the_curve_is_drawn_dashed_and_the_page_says_how_it_was_made(runs):
     plain, further = runs
     shown, without = (run.report.read_text(encoding="utf-8") for run in (further, plain))
     assert "--with adaptive" in shown
-    assert "Theorem B of docs/adaptive.md" in shown
+    assert "Theorem B of docs/theory/adaptive.md" in shown
     assert "adaptive" not in without
     figure = (further.out / "stochastic-hard.svg").read_text(encoding="utf-8")
     assert "stroke-dasharray" in figure

@@ -1,4 +1,4 @@
-"""The adaptive policy in plain, slow Python, to be read against the pseudo-code of docs/adaptive.md line by line.
+"""The adaptive policy in slow Python, to be read line by line against the pseudo-code of docs/theory/adaptive.md.
 
 It shares nothing with `src/`. The names are those of the pseudo-code: Greek letters written out, W and O the ledgers.
 """

@@ -1,4 +1,4 @@
-"""Theorems B to D of docs/adaptive.md: written from the page, not from `src/`."""
+"""Theorems B to D of docs/theory/adaptive.md: written from the page, not from `src/`."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Objects of the proof in docs/adaptive.md: the potential of the regulariser, random states of a block."""
+"""Objects of the proof in docs/theory/adaptive.md: the potential of the regulariser, random states of a block."""
 
 import math
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ NOT_RUN = {"docs/scale.md": "SSHCluster", "docs/service.md": 'token="hf_…"'}
 """Text of the one block of a page that needs other machines, or a server with tokens."""
 
 BEFORE = {
-    "docs/adaptive.md": """
+    "docs/theory/adaptive.md": """
 import json
 import holdfast as hf
 

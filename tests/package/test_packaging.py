@@ -106,7 +106,7 @@ def test_notes_of_a_release_are_its_section_of_the_changelog():
 def test_no_file_names_a_package_registry():
     """Nor a folder of one machine: what is published is the same everywhere."""
     named = ["pyproject.toml", "CITATION.cff", "README.md", "Makefile", "conda/recipe.yaml", "docs/conf.py"]
-    for path in [*(ROOT / name for name in named), *WORKFLOWS, *(ROOT / "docs").glob("*.md")]:
+    for path in [*(ROOT / name for name in named), *WORKFLOWS, *(ROOT / "docs").rglob("*.md")]:
         assert not re.search(r"pypi\.org|pythonhosted|anaconda\.org", path.read_text(encoding="utf-8")), path.name
 
 

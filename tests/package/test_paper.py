@@ -1,4 +1,4 @@
-"""The sources of docs/paper agree with each other, with docs/adaptive.md and with what makes its figures."""
+"""The sources of docs/paper agree with each other, with docs/theory/adaptive.md and with what makes its figures."""
 
 import re
 from pathlib import Path
@@ -89,10 +89,10 @@ def test_the_script_names_what_there_is():
 
 
 def test_theorems_and_lemmas_are_those_of_the_pages(text):
-    names = ("adaptive", "paused", "safety", "full_information")
+    names = ("theory/adaptive", "paused", "safety", "theory/full_information")
     pages = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in names}
     page = "\n".join(pages.values())
-    assert text.count(r"\begin{lemma}") == len(re.findall(r"^### Lemma \d+", pages["adaptive"], flags=re.M)) == 9
+    assert text.count(r"\begin{lemma}") == len(re.findall(r"^### Lemma \d+", pages["theory/adaptive"], flags=re.M)) == 9
     assert text.count(r"\begin{theorem}") == len(set(re.findall(r"^\*\*Theorem ([A-G])", page, flags=re.M))) == 7
     assert text.count(r"\begin{mixture}") == len(set(re.findall(r"^\*\*Theorem (H\d)", page, flags=re.M))) == 3
     proved = set(re.findall(r"\\begin\{proof\}\[Proof of Theorem~\\ref\{thm:(\w)\}", text))

@@ -88,7 +88,8 @@ def test_each_line_of_costs_has_its_name(browser, served):
         assert labels == ["paid", *only, *extra]
     caption = browser.all("#cost-caption")[0].text
     assert "Dotted: the best plan in hindsight." in caption
-    assert "(Theorem H3 of docs/full_information.md; for losses that come before the next block begins)" in caption
+    page = "docs/theory/full_information.md"
+    assert f"(Theorem H3 of {page}; for losses that come before the next block begins)" in caption
     show(browser, served, "/games/chat")
     assert "Proved bound, now " in browser.all("#cost-caption")[0].text
 

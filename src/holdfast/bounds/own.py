@@ -1,4 +1,4 @@
-"""Bounds of `AdaptiveTsallisSwitch`: Theorems A to D of ``docs/adaptive.md``, for K ≥ 2 arms.
+"""Bounds of `AdaptiveTsallisSwitch`: Theorems A to D of ``docs/theory/adaptive.md``, for K ≥ 2 arms.
 
 They hold for any `Constants` of the policy whose `longest_length` is at most ½.
 """
@@ -221,7 +221,7 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Co
     return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)
 
 
-# Excess cost of `AdaptiveHedgeSwitch` over the best of its experts: ``docs/full_information.md`` has the proofs.
+# Excess cost of `AdaptiveHedgeSwitch` over the best of its experts: ``docs/theory/full_information.md`` has the proofs.
 
 START = 0.1
 """Initial Δ_0 of the policy, in units of (1 + λ) ln N."""

@@ -56,7 +56,7 @@ def guarded(*, n_arms: int, switching_cost: float, horizon: float) -> float:
     """Return Theorem I's bound on regret and switching cost of any rule under a guard in T rounds, for any losses.
 
     G(⅔)·5.25(λK)^{1/3}T^{2/3} + G(½)·6.4√(KT) for the rule's rounds, n(3√(2K) + 7.25λ + 7.25) for the n times that it
-    may have led by then, and Theorem B's bound for the guard's (``docs/tracking.md``).
+    may have led by then, and Theorem B's bound for the guard's (``docs/theory/tracking.md``).
 
     Parameters
     ----------

@@ -151,12 +151,12 @@ def _for_the_adaptive_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties
         return []
     holds = "holds for AdaptiveTsallisSwitch"
     value = adaptive_policy.adaptive(n_arms=K, switching_cost=lam, horizon=T)
-    rows = [Bound("adaptive", "O((λK)^{1/3}T^{2/3} + √(KT)), Theorem B of docs/adaptive.md", value, False, holds)]
+    page = "docs/theory/adaptive.md"
+    rows = [Bound("adaptive", f"O((λK)^{{1/3}}T^{{2/3}} + √(KT)), Theorem B of {page}", value, False, holds)]
     if gaps is not None and ties == 1:
         value = adaptive_policy.adaptive_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
-        rows.append(
-            Bound("adaptive_constrained", "c + D(1 + ln 2T)Σ1/Δ_i, Theorem C of docs/adaptive.md", value, False, holds)
-        )
+        statement = f"c + D(1 + ln 2T)Σ1/Δ_i, Theorem C of {page}"
+        rows.append(Bound("adaptive_constrained", statement, value, False, holds))
     return rows
 
 
@@ -165,7 +165,8 @@ def _for_paused_and_guarded(K: int, lam: float, T: int, gaps: Gaps | None, ties:
     holds = "holds for PausedTsallis"
     value = safety.paused(n_arms=K, switching_cost=lam, horizon=T)
     at_most = safety.guarded(n_arms=K, switching_cost=lam, horizon=T) if K >= 2 else math.inf
-    rows = [Bound("guarded", "Theorem I of docs/tracking.md", at_most, False, "holds for Guarded and TrackingSwitch")]
+    guard = "holds for Guarded and TrackingSwitch"
+    rows = [Bound("guarded", "Theorem I of docs/theory/tracking.md", at_most, False, guard)]
     rows += [Bound("paused", "4√(KT) + 1 + Σ over epochs, Theorem E of docs/paused.md", value, False, holds)]
     if gaps is not None and ties == 1 and K >= 2:
         value = safety.paused_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
@@ -226,7 +227,7 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
         return Proved("paused", "Theorem E of docs/paused.md", COST, value)
     if isinstance(policy, Guarding) and policy.has_guard and policy.cost == cost and policy.n_arms >= 2:
         value = partial(safety.guarded, n_arms=policy.n_arms, switching_cost=cost)
-        return Proved("guarded", "Theorem I of docs/tracking.md", COST, value)
+        return Proved("guarded", "Theorem I of docs/theory/tracking.md", COST, value)
     return proved_regret(policy) if cost == 0.0 else None
 
 
@@ -236,7 +237,7 @@ def _proved_of_adaptive(policy: AdaptiveTsallisSwitch, cost: float) -> Proved | 
     if not as_proved or cost != policy.switching_cost:
         return None
     value = partial(adaptive_policy.adaptive, n_arms=policy.n_arms, switching_cost=cost, constants=policy.constants)
-    return Proved("adaptive", "Theorem B of docs/adaptive.md", COST, value)
+    return Proved("adaptive", "Theorem B of docs/theory/adaptive.md", COST, value)
 
 
 def proved_regret(policy: Policy) -> Proved | None:

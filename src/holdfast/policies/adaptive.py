@@ -3,8 +3,8 @@
 The paper's rate assumes that a block of b rounds may lose anything from 0 to b. Nearly always it loses about what the
 last blocks lost. So estimates are made around an observed level β, the rate follows how far losses really were from
 it (V), and blocks are long while the choice is open and totals are calm, short once the choice is made.
-``docs/adaptive.md`` has the algorithm, the theorems with their proofs, and what is not proved; ``docs/research.md`` has
-the experiments. Line numbers below are those of the pseudo-code there.
+``docs/theory/adaptive.md`` has the algorithm, the theorems with their proofs, and what is not proved;
+``docs/research.md`` has the experiments. Line numbers below are those of the pseudo-code there.
 
 Everything that `observe` needs of the draw is in the block: baselines are added to C at the draw, and a loss adds one
 step to its own arm, whenever it comes.
@@ -412,8 +412,8 @@ class AdaptiveTsallisSwitch(Policy):
 
     Against any losses its regret with switching cost is of the order of Theorem 1's bound for the paper's policy, at
     most 2.82 times it for all K, λ and T; with fixed gaps and one best arm it grows with the logarithm of T.
-    Both are proved, neither needs T (``docs/adaptive.md``). Measured, it costs 0.29 of what the paper's policy does
-    on the paper's own figures, a fifth on real traces, and a thirtieth in its hard setting at ten million rounds.
+    Both are proved, neither needs T (``docs/theory/adaptive.md``). Measured, it costs 0.29 of what the paper's policy
+    does on the paper's own figures, a fifth on real traces, and a thirtieth in its hard setting at ten million rounds.
 
     Parameters
     ----------

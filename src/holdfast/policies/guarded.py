@@ -13,7 +13,7 @@ close. Without a look its loss is counted as min(m, x·room/4): then no look car
 a loss when it comes, with the probability of its own draw. So it may come late; one that never comes counts as was
 expected.
 
-``docs/tracking.md`` has Theorem I with its proof.
+``docs/theory/tracking.md`` has Theorem I with its proof.
 """
 
 from __future__ import annotations
@@ -519,7 +519,7 @@ Rule = Callable[[Sequence[tuple[Any, float]]], Any]
 
 @dataclass(frozen=True)
 class Guarded(Guarding):
-    """Follow any rule, under a proved bound against every fixed arm (Theorem I, ``docs/tracking.md``).
+    """Follow any rule, under a proved bound against every fixed arm (Theorem I, ``docs/theory/tracking.md``).
 
     The rule leads. Rarely, and more often where the rule looks bad, another arm is played for a round, so that the
     losses of all arms are estimated without bias. Where the game has cost more than an arm is estimated to have, by

@@ -2,8 +2,8 @@
 
 Each expert costs its losses and its switches. Experts are weighed by exp(−η·cost), the arm is drawn so that it changes
 as rarely as these weights allow, and η follows what mixing has cost so far: AdaHedge (de Rooij, van Erven, Grünwald and
-Koolen, JMLR 15, 2014) with the switches of the mixture counted in. ``docs/full_information.md`` has the algorithm, the
-theorem and its proof.
+Koolen, JMLR 15, 2014) with the switches of the mixture counted in. ``docs/theory/full_information.md`` has the
+algorithm, the theorem and its proof.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def flowing_move(params: Any, game: Any, here: int, u: float) -> int:
     return drawn(flow[here * K : (here + 1) * K], u)
 
 
-# The mixture: steps, lessons, weights and the rate. Lines are those of ``docs/full_information.md``.
+# The mixture: steps, lessons, weights and the rate. Lines are those of ``docs/theory/full_information.md``.
 
 START = 0.1
 """Δ_0 in units of (1 + λ) ln N: the rate starts at 10/(1 + λ)."""

@@ -35,7 +35,8 @@ Time moves in `choose`, losses move in `observe`, each by the arm and visit of i
 out before earlier losses are known. A loss that comes late still moves the level and the doubt of its arm, also if that
 has been left. C, its shadows and the look learn from the visit that goes on alone.
 
-It is guarded by default (`holdfast.policies.guarded`). ``docs/tracking.md`` has the measurements, and the theorem.
+It is guarded by default (`holdfast.policies.guarded`). ``docs/measurements/tracking.md`` has the measurements,
+``docs/theory/tracking.md`` the theorem.
 """
 
 from __future__ import annotations
@@ -391,7 +392,7 @@ class TrackingSwitch(Guarding):
     It doubts what it has not seen for long, looks at other arms when what may be missed exceeds what a look costs, and
     holds where nothing changes. In the changing worlds measured, its cost above the best plan was about half of
     `AdaptiveTsallisSwitch`'s; in some still worlds it costs more. A guard keeps its cost against every fixed arm under
-    the bound of Theorem I (``docs/tracking.md``).
+    the bound of Theorem I (``docs/theory/tracking.md``).
 
     Parameters
     ----------

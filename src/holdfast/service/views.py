@@ -367,7 +367,7 @@ def proved(policy: Policy) -> tuple[str, Callable[[int, float], float]] | None:
     if isinstance(policy, AdaptiveHedgeSwitch):
         if policy.experts is not None:  # which may be other ones than to stay with an arm
             return None
-        return "Theorem H3 of docs/full_information.md", partial(_excess_of_mixture, policy, cost)
+        return "Theorem H3 of docs/theory/full_information.md", partial(_excess_of_mixture, policy, cost)
     if proved_cost(policy, cost) is None:
         return None
     normalised: dict[str, Any] = {"units": (0.0, 1.0), **({"switching_cost": cost / unit} if cost else {})}

@@ -1,4 +1,4 @@
-"""The numbers in the proofs of docs/adaptive.md that are no lemma of their own, each tried on random settings.
+"""The numbers in the proofs of docs/theory/adaptive.md that are no lemma of their own, each tried on random settings.
 
 Nothing here is the code's: formulas are written from the page.
 """

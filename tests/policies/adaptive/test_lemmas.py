@@ -1,4 +1,4 @@
-"""Every lemma of docs/adaptive.md tried on random states: exact expectations over the arm, no samples of it.
+"""Every lemma of docs/theory/adaptive.md tried on random states: exact expectations over the arm, no samples of it.
 
 The states come from a fixed seed. Nothing is estimated: a lemma fails on a state or it does not, up to rounding.
 """

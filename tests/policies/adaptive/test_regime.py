@@ -1,4 +1,4 @@
-"""The conditions of docs/adaptive.md on losses and free lines, each with a game that breaks without it."""
+"""The conditions of docs/theory/adaptive.md on losses and free lines, each with a game that breaks without it."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Theorem A of docs/adaptive.md on whole games of the slow twin: on every path, and in exact expectation over all."""
+"""Theorem A of docs/theory/adaptive.md on whole games of the slow twin: on every path, and in exact expectation."""
 
 import copy
 import itertools

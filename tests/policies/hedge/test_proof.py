@@ -1,4 +1,4 @@
-"""The proof of ``docs/full_information.md`` step by step: each inequality alone, and the theorems in whole games."""
+"""The proof of ``docs/theory/full_information.md`` step by step: each inequality alone, theorems in whole games."""
 
 import math
 
@@ -107,7 +107,7 @@ def test_theorems_2_and_3_in_whole_games(lam: float, hunt: str) -> None:
 
 
 def by_the_page(N: int, lam: float, B: float, W: float | None, L: float) -> float:
-    """Theorems H2 and H3 for one B, as docs/full_information.md has them; W is None for the third."""
+    """Theorems H2 and H3 for one B, as docs/theory/full_information.md has them; W is None for the third."""
     ln_N = math.log(N)
     x, rho = (1 + lam) * ln_N / B, (1 + 2 * lam) / B
     kappa, m = (1 + rho) * (1 + x / 2) * (1 + x), 1 + 2 * lam + 2 * lam * (1 + rho) * ln_N
