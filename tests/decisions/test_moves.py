@@ -168,6 +168,14 @@ def test_a_conversation_leaves_an_arm_that_is_down_and_stays_away(place):
     assert plain.ask(key="x").arm == first.arm  # without a cost it comes back, as it always did
 
 
+def test_a_move_before_any_loss_is_counted_by_whichever_process(place):
+    router, other = place.open(policy=TWO, seed=1, move_cost=0.5), place.open()
+    first = router.ask(key="x")
+    router.tell(router.ask().id, 0.5)  # so that the other process has to read the state
+    assert other.ask(key="x", available=[arm for arm in "ab" if arm != first.arm]).arm != first.arm
+    assert router.history.totals.moves == 1
+
+
 def test_a_cold_conversation_draws_anew_and_its_life_may_be_given_each_time(place):
     router = place.open(policy=TWO, seed=1, move_cost=9.0, key_life=timedelta(minutes=5))
     first = router.ask(key="x")

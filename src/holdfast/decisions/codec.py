@@ -213,7 +213,7 @@ def state_text(setup: Setup, state: State) -> str:
     }
     if state.switched:
         content["switched"] = state.switched
-    if state.recent or state.ended:
+    if state.recent or state.ended or state.moves:
         counts = {"ended": state.ended, "turns": state.turns, "moves": state.moves}
         content["conversations"] = {"recent": [vars(arm) for arm in state.recent], **counts}
     return finite_json("the state", content)
