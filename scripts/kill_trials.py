@@ -8,8 +8,9 @@ has what was acknowledged; the one call in flight may or may not have happened. 
 with the journal, and at the end the whole game with one that was never interrupted and heard the same in the same
 order.
 
-With --mixed, a fifth of the blocks is a rule's, some rounds are conversations, arms are paused and pinned, and losses
-that a killed worker did not report are given up by the patience that follows the lateness seen.
+With --mixed, a fifth of the blocks is a rule's, some rounds are conversations, arms are paused and pinned, settings and
+arms are changed, each worker is deployed with a λ of its own, and losses that a killed worker did not report are given
+up by a patience, or by the one that follows the lateness seen.
 """
 
 import argparse
@@ -20,6 +21,8 @@ import random
 import sys
 import tempfile
 import time
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -31,6 +34,7 @@ sys.path.insert(0, str(ROOT / "tests" / "decisions"))
 
 POLICY = {"arms": ["a", "b", "c"], "switching_cost": 1.5}
 SEED = 11
+COSTS = (0.5, 1.5, 4.0)
 FORK = multiprocessing.get_context("fork")
 """Workers that begin at once: everything is compiled before."""
 
@@ -61,11 +65,14 @@ def work(url: str, journal: str, ready: Connection) -> None:
 
 
 def work_mixed(url: str, journal: str, ready: Connection) -> None:
-    """Ask and tell in every way there is until killed."""
-    router = hf.open(url, "game", hf.TsallisSwitch(**POLICY), seed=SEED, remember=10**9, holdback=0.2)
+    """Ask and tell in every way there is until killed. Each worker is a deploy, with a λ that may be another."""
     chance = random.Random(os.getpid())
+    with hf.open(url, "game", hf.TsallisSwitch(**POLICY), seed=SEED, remember=10**9, holdback=0.2) as router:
+        policy = replace(router.policy, switching_cost=chance.choice(COSTS))
+    ready.send(True)
+    with suppress(hf.OtherSettings):  # another deploy was quicker
+        router = hf.open(url, "game", policy, settings=chance.choice(["store", "code"]))
     with open(journal, "a", buffering=1) as book:
-        ready.send(True)
         while True:
             soon = timedelta(seconds=chance.uniform(0.001, 0.02))
             what = chance.random()
@@ -75,6 +82,8 @@ def work_mixed(url: str, journal: str, ready: Connection) -> None:
                 router.pin(chance.choice("abc"), until=soon)
             elif what < 0.15:
                 router.end(f"conversation {chance.randrange(20)}")
+            elif what < 0.2:
+                change(router, chance)
             key = f"conversation {chance.randrange(20)}" if chance.random() < 0.4 else None
             decisions = router.ask(chance.choice([1, 1, 2, 5]), key=key, rule=chance.choice("ac"))
             book.writelines(f"asked {decision.id}\n" for decision in decisions)
@@ -82,6 +91,22 @@ def work_mixed(url: str, journal: str, ready: Connection) -> None:
                 if chance.random() < 0.8:
                     late = router.tell(decision.id, loss_of(decision.id)).late
                     book.write(f"{'late' if late else 'told'} {decision.id}\n")
+
+
+def change(router: hf.Router, chance: random.Random) -> None:
+    """Another λ, patience or stand-in, or an arm more or less."""
+    more = "retire_arms" if "d" in (router.policy.arms or ()) else "add_arms"
+    with suppress(hf.InvalidParameter):  # another worker has just done it
+        router.change(
+            **chance.choice(
+                [
+                    {"switching_cost": chance.choice(COSTS)},
+                    {"patience": chance.choice(["auto", timedelta(seconds=0.5), 200])},
+                    {"missing": chance.choice(["highest", "mean", "drop", 0.3])},
+                    {more: ["d"]},
+                ]
+            )
+        )
 
 
 def check(url: str, journal: Path) -> tuple[int, int]:
@@ -169,7 +194,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--longest", type=float, default=0.06, help="seconds a worker lives at most after it has begun")
     parser.add_argument("--folder", help="where the files lie; memory by default")
-    parser.add_argument("--mixed", action="store_true", help="with conversations, a rule, pauses, pins and patience")
+    parser.add_argument("--mixed", action="store_true", help="with all that operators and deploys do")
     options = parser.parse_args()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=options.folder or memory) as name:

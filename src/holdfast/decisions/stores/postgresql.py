@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from json import dumps
-from math import isfinite
 from threading import RLock
 from typing import Any
 from weakref import WeakSet
@@ -41,7 +40,6 @@ from holdfast.errors import BadStore, MissingExtra, StoreError
 try:
     import psycopg
     from psycopg import errors as failures
-    from psycopg.sql import quote
     from psycopg_pool import ConnectionPool, PoolTimeout
 except ImportError as error:
     raise MissingExtra("a store in PostgreSQL needs the extra 'store': pip install 'holdfast[store]'") from error
@@ -107,6 +105,7 @@ PREPARED = {
     sql: f"holdfast_{sha256(sql.encode()).hexdigest()[:16]}" for sql in (HEAD + FOR_UPDATE, ONE_BLOCK, ONE_LOSS)
 }
 PREPARE = [f"PREPARE {name} AS " + sql.replace("?", "{}").format("$1", "$2", "$3") for sql, name in PREPARED.items()]
+EXECUTE = {sql: f"EXECUTE {name} ({', '.join('?' * sql.count('?'))})" for sql, name in PREPARED.items()}
 BY_INDEX = "SET LOCAL enable_seqscan = off"
 """Planner setting for prepared statements, whose cached plans must not be those of small tables."""
 UNUSABLE = (failures.InvalidSqlStatementName, failures.DuplicatePreparedStatement, failures.FeatureNotSupported)
@@ -129,10 +128,11 @@ class PostgresTransaction(Transaction):
     def __init__(self, connection: psycopg.Connection[Any], game: int, preparation: Preparation) -> None:
         self.game = game
         self._preparation = preparation
-        self._names: Mapping[str, str] = {}  # of prepared statements, for the first message
+        self._prepared: Mapping[str, str] = {}  # what executes a statement of the first message
         self._cursor = psycopg.ClientCursor(connection)
         self._connection = connection
         self._waiting: list[str] = []
+        self._values: list[Any] = []
 
     def begin(self, writing: bool, lock_timeout: float) -> None:
         """Begin, together with the next message."""
@@ -147,47 +147,44 @@ class PostgresTransaction(Transaction):
         prepared = self._connection in self._preparation.connections
         self._preparation.connections.add(self._connection)  # whether or not all goes well: they outlive a transaction
         self._waiting = [*begun, BY_INDEX, *([] if prepared else PREPARE)]
-        self._names = PREPARED
+        self._prepared = EXECUTE
         try:
             super().start(rounds, lock)
         except UNUSABLE:  # nothing was changed yet
             self._preparation.usable = False
             self._cursor.execute("ROLLBACK")
-            self._waiting, self._names = begun, {}
+            self._waiting, self._prepared = begun, {}
             super().start(rounds, lock)
-        self._names = {}
+        self._prepared = {}
 
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """Send the buffered writes and fetch the rows of several queries, in one message."""
-        written, self._waiting = self._waiting, []
-        self._cursor.execute("; ".join([*written, *(self._bound(sql, values) for sql, values in queries)]))
+        before = len(self._waiting)
+        for sql, values in queries:
+            self._wait(self._prepared.get(sql, sql), values)
+        message, values = "; ".join(self._waiting).replace("?", "%s"), self._values
+        self._waiting, self._values = [], []
+        self._cursor.execute(message, values)
         found = []
-        for number in range(len(written) + len(queries) if queries else 0):
-            if number >= len(written):
+        for number in range(before + len(queries) if queries else 0):
+            if number >= before:
                 found.append(self._cursor.fetchall())
             self._cursor.nextset()
         return found
 
-    def _bound(self, sql: str, values: Sequence[Any]) -> str:
-        """Return a statement with its values bound: psycopg would parse its text each time."""
-        if name := self._names.get(sql):
-            return f"EXECUTE {name} ({', '.join(map(self._literal, values))})"
-        *parts, end = sql.split("?")
-        return "".join([part + self._literal(value) for part, value in zip(parts, values, strict=True)]) + end
-
-    def _literal(self, value: Any) -> str:
-        if type(value) is int or (type(value) is float and isfinite(value)):
-            return repr(value)
-        if type(value) is tuple:  # of numbers: there is nothing to escape
-            return f"'{dumps(value)}'"
-        return "NULL" if value is None else quote(value, self._connection)
+    def _wait(self, sql: str, values: Sequence[Any]) -> None:
+        self._waiting.append(sql)
+        self._values += values
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Buffer one statement per row of values; tuples become JSON."""
+        plain = [[dumps(value) if type(value) is tuple else value for value in row] for row in rows]
         if sql.endswith("VALUES "):
-            self._waiting.append(sql + ", ".join([f"({', '.join(map(self._literal, row))})" for row in rows]))
+            marks = ", ".join([f"({', '.join('?' * len(row))})" for row in plain])
+            self._wait(sql + marks, [value for row in plain for value in row])
         else:
-            self._waiting += [self._bound(sql, row) for row in rows]
+            for row in plain:
+                self._wait(sql, row)
 
     def commit(self) -> None:
         """Send the buffered writes and commit."""
