@@ -7,7 +7,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-PAGES = ("theory/adaptive", "theory/tracking", "theory/full_information", "availability", "paused", "safety")
+PAGES = ("theory/adaptive", "theory/tracking", "theory/full_information", "theory/decisions", "paused", "safety")
 PROOF = re.compile(r"^(\d+\. )?(The )?[Pp]roof$")
 
 

@@ -48,9 +48,11 @@ def test_the_pieces_of_the_guide_run_one_after_the_other(folder):
     program = "\n".join(pieces)
     assert len(pieces) >= 13
     (folder / "guide.py").write_text(program, encoding="utf-8")
-    compared, totals = run(folder, sys.executable, "guide.py").splitlines()
+    compared, totals, why, *_, changes = run(folder, sys.executable, "guide.py").splitlines()
     assert compared.startswith("too early to say")
     assert int(totals.split()[0]) == 106
+    assert why.startswith("Block")
+    assert "contexts have grown" in changes
     assert (folder / "log.parquet").exists()
 
 

@@ -153,7 +153,7 @@ def test_every_picture_of_the_gallery_has_its_code():
         assert "shared" not in text
 
 
-@pytest.mark.parametrize("page", ["theory/adaptive", "theory/tracking", "theory/full_information", "availability"])
+@pytest.mark.parametrize("page", ["theory/adaptive", "theory/tracking", "theory/full_information", "theory/decisions"])
 def test_each_page_with_theory_has_a_proof_that_can_be_folded(page):
     """By its title: docs/_extensions/folded_proofs.py."""
     assert len(re.findall(r"^##+ (?:\d+\. )?(?:The )?[Pp]roof$", PAGES[f"docs/{page}.md"], re.MULTILINE)) == 1

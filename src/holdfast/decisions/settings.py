@@ -71,7 +71,7 @@ LEAST_PATIENCE, LEAST_SECONDS, TIMES, WINDOW = 50.0, 60.0, 3.0, 1000
 
 At least `LEAST_PATIENCE` rounds, and as many times those asked at once; at least `LEAST_SECONDS`.
 
-docs/availability.md has the measurements.
+docs/measurements/decisions.md has the measurements.
 """
 
 

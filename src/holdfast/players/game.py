@@ -257,7 +257,7 @@ class Game:
         """Return the distribution of the arm played: the draw's, with the share of `out` arms moved to the next best.
 
         The policy draws from all arms. While a block's arm is out, the next best is played, and the block learns
-        what that one lost: docs/availability.md says why its estimates stay unbiased.
+        what that one lost: docs/theory/decisions.md says why its estimates stay unbiased.
         """
         p = self.probabilities()
         if out is None:

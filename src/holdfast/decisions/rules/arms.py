@@ -97,7 +97,7 @@ def no_stand_ins(setup: Setup, down: frozenset[int] = frozenset()) -> NDArray[np
 
 
 def _next_best(view: View, block: Block, call: HandOut) -> tuple[int, float]:
-    """Return the arm to play while some are down, and its probability: docs/availability.md."""
+    """Return the arm to play while some are down, and its probability: docs/theory/decisions.md."""
     setup, learner, down = view.setup, view.learner(), call.down
     learner.block[:] = block_values(setup, block)
     best, p = learner.next_best(no_stand_ins(setup, down)), learner.probabilities()
@@ -150,7 +150,7 @@ def within_shares(view: View, block: Block) -> Block:
     """Return the policy's latest block, given to another arm where its own was drawn with more than its share.
 
     Arm i is drawn with p_i and keeps the block with probability min(1, share/p_i), by a coin of its own. Else the next
-    best arm without a share has it. What the policy learns of it: docs/availability.md.
+    best arm without a share has it. What the policy learns of it: docs/theory/decisions.md.
     """
     setup, learner = view.setup, view.learner()
     p, own, best = learner.probabilities(), setup.active.index(block.arm), learner.next_best(no_stand_ins(setup))
