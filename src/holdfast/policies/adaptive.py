@@ -4,7 +4,7 @@ The paper's rate assumes that a block of b rounds may lose anything from 0 to b.
 last blocks lost. So estimates are made around an observed level β, the rate follows how far losses really were from
 it (V), and blocks are long while the choice is open and totals are calm, short once the choice is made.
 ``docs/theory/adaptive.md`` has the algorithm, the theorems with their proofs, and what is not proved;
-``docs/research.md`` has the experiments. Line numbers below are those of the pseudo-code there.
+``docs/research.md`` has what was tried. Line numbers below are those of the pseudo-code in the former.
 
 Everything that `observe` needs of the draw is in the block: baselines are added to C at the draw, and a loss adds one
 step to its own arm, whenever it comes.
