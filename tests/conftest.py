@@ -1,10 +1,11 @@
-"""For every test: Hypothesis gives the same examples in every run, fewer of them when kernels run as plain Python."""
+"""For every test: a deadline; and Hypothesis gives the same examples in every run, fewer where nothing is compiled."""
 
 import gc
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"chromium", "postgres"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+
+
+DEADLINE = 480
+"""Seconds after which a test has failed, whatever it waits for: a stream, a socket, a process, a thread."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End a test that hangs, so that the others go on and what it started is cleaned up."""
+    if not hasattr(signal, "SIGALRM"):  # Windows: pytest shows where it is, and ends the run
+        return (yield)
+
+    def too_late(*_: object) -> None:
+        pytest.fail(f"not done within {DEADLINE} s")  # no Exception, which a test or the package might catch
+
+    before = signal.signal(signal.SIGALRM, too_late)
+    signal.alarm(DEADLINE)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture
