@@ -1,6 +1,6 @@
 """The GPU against the CPU: equal in distribution, and how fast.
 
-    python benchmarks/gpu.py [--replications 1048576] [--quick]
+    python benchmarks/gpu.py [--replications 1048576] [--quick] [--match TEXT]
 
 Part one plays every policy on both and compares the means of regret and switches at several rounds; it fails when a
 difference exceeds what chance allows once in a million runs of this whole script. Part two times one launch after
@@ -14,6 +14,7 @@ import math
 import platform
 import sys
 import time
+from dataclasses import replace
 from statistics import NormalDist, median
 
 import numpy as np
@@ -31,7 +32,10 @@ HORIZON = 3_000
 CHECKPOINTS = (30, 300, HORIZON)
 
 
-def games() -> list[tuple[str, hf.Policy, hf.Environment, Costs]]:
+Row = tuple[str, hf.Policy, hf.Environment, Costs, hf.Delay | None]
+
+
+def games() -> list[Row]:
     K, one = 8, Costs.of(1.0)
     environments = {
         "bernoulli": hf.Bernoulli.with_gap(K, 0.1),
@@ -50,12 +54,37 @@ def games() -> list[tuple[str, hf.Policy, hf.Environment, Costs]]:
         hf.BaSE(K, horizon=HORIZON, grid="geometric"),
         hf.BaSE(K, horizon=HORIZON, grid="arithmetic", order="random"),
     ]
-    rows = [(f"{p.label} on {name}", p, e, one) for name, e in environments.items() for p in policies]
+    rows: list[Row] = [(f"{p.label} on {name}", p, e, one, None) for name, e in environments.items() for p in policies]
     mixtures = [hf.AdaptiveHedgeSwitch(K, switching_cost=1.0), hf.AdaptiveHedgeSwitch(K, switching_cost=1.0, period=24)]
-    rows += [(f"{p.label}, period {p.period}, on table", p, environments["table"], one) for p in mixtures]
+    rows += [(f"{p.label}, period {p.period}, on table", p, environments["table"], one, None) for p in mixtures]
     announced = [hf.VaryingTsallisSwitch(K), hf.AdaptiveTsallisSwitch(K, switching_cost="announced")]
     growing, world = Costs.of(Power(0.5)), environments["bernoulli"]
-    rows += [(f"{p.label} on bernoulli, announced", p, world, growing) for p in announced]
+    rows += [(f"{p.label} on bernoulli, announced", p, world, growing, None) for p in announced]
+    following = [
+        hf.TrackingSwitch(K, switching_cost=1.0),
+        hf.TrackingSwitch(K, switching_cost=1.0, guarded=False),  # the rule alone
+        hf.Ewma(K, switching_cost=1.0),
+        hf.FailOver(K),
+        hf.ThresholdCooldown(K),
+        hf.PausedTsallis(K, switching_cost=1.0),
+    ]
+    rows += [(f"{p.label} on bernoulli", p, world, one, None) for p in following]
+    changing = [
+        hf.RandomChanges(K, every=500),
+        hf.OrnsteinUhlenbeck(K, time=300),
+        hf.Outages(K, every=500, length=100),
+        hf.Seasons(K, period=200),
+        hf.CommonJumps(K, every=500),
+        hf.MarkovChain([0.2, 0.8], [[0.99, 0.01], [0.05, 0.95]], n_arms=K),
+        hf.TiringArms(K),
+    ]
+    for place in changing:
+        name = type(place).__name__
+        rows += [(f"{p.label} on {name}", p, place, one, None) for p in (policies[0], following[0])]
+    late = [hf.Delay(3), hf.Delay(0, 20, lost=0.1)]
+    rows += [
+        (f"{p.label} on bernoulli, late", p, world, one, delay) for p in (policies[1], following[0]) for delay in late
+    ]
     return rows
 
 
@@ -74,18 +103,18 @@ def deviations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(error > 0, difference / np.where(error > 0, error, 1.0), np.where(difference == 0, 0.0, math.inf))
 
 
-def compare(run_on_gpu, replications: int) -> bool:
-    rows = games()
+def compare(run_on_gpu, replications: int, match: str) -> bool:
+    rows = [row for row in games() if match in row[0]]
     tests = len(rows) * len(CHECKPOINTS) * 3
     limit = NormalDist().inv_cdf(1 - FALSE_FAILURES / tests / 2)
     print(f"{tests} means of {replications} replications on each side; |z| must stay below {limit:.2f}")
     fine = True
-    for name, policy, environment, costs in rows:
-        task = Task(policy.label, policy, environment, HORIZON, costs, CHECKPOINTS, 0, 0, replications)
+    for name, policy, environment, costs, delay in rows:
+        task = Task(policy.label, policy, environment, HORIZON, costs, CHECKPOINTS, 0, 0, replications, delay=delay)
         begun = time.perf_counter()
         gpu = run_on_gpu(task)
         compiled = time.perf_counter() - begun
-        cpu = on_cpu(Task(policy.label, policy, environment, HORIZON, costs, CHECKPOINTS, 1, 0, replications))
+        cpu = on_cpu(replace(task, seed=1))
         twin = on_cpu(task)
         same = float(
             np.mean((gpu.switches == twin.switches).all(axis=1) & np.isclose(gpu.excess, twin.excess).all(axis=1))
@@ -94,7 +123,7 @@ def compare(run_on_gpu, replications: int) -> bool:
         worst = float(np.abs(z).max())
         fine &= worst < limit
         verdict = "ok" if worst < limit else "DIFFERENT"
-        print(f"{name:38s} worst |z| {worst:5.2f}  {verdict:9s} same as CPU: {same:6.1%}  first call {compiled:5.1f} s")
+        print(f"{name:60s} worst |z| {worst:5.2f}  {verdict:9s} same as CPU: {same:6.1%}  first call {compiled:5.1f} s")
     return fine
 
 
@@ -126,6 +155,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replications", type=int, default=2**20)
     parser.add_argument("--quick", action="store_true", help="speed only")
+    parser.add_argument("--match", default="", metavar="TEXT", help="compare only games whose name has TEXT")
     options = parser.parse_args()
     try:
         from holdfast.simulation.cuda import cuda, require_device, run_on_gpu
@@ -136,7 +166,7 @@ def main() -> int:
         return 3
     print(f"{cuda.get_current_device().name}, Python {platform.python_version()}, holdfast {hf.__version__}")
     speed(run_on_gpu, options.replications)
-    return 0 if options.quick or compare(run_on_gpu, 4096) else 1
+    return 0 if options.quick or compare(run_on_gpu, 4096, options.match) else 1
 
 
 if __name__ == "__main__":
