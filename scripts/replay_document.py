@@ -1,4 +1,4 @@
-"""Make the tables, sentences and pictures of docs/replay.md anew from real records.
+"""Make the tables, sentences and pictures of docs/measurements/replay.md from real records.
 
     python scripts/replay_document.py TRACES
 
@@ -18,7 +18,7 @@ from holdfast.replays.advice import listed_words
 from holdfast.replays.report import cost_by_lambda, running_cost, tradeoff, which_arm
 from holdfast.report.drawing import rendered
 
-PAGE = Path(__file__).parents[1] / "docs" / "replay.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measurements" / "replay.md"
 
 
 def table(found: hf.Replay) -> str:
@@ -84,7 +84,7 @@ def main(traces: Path) -> None:
         "replay-llm-tradeoff": (tradeoff(models), "Switches and losses"),
     }
     for name, (chart, title) in charts.items():
-        write_whole(PAGE.parent / "figures" / f"{name}.png", rendered(chart, ("png",), title=title, dpi=110)["png"])
+        write_whole(PAGE.parents[1] / "figures" / f"{name}.png", rendered(chart, ("png",), title=title, dpi=110)["png"])
     text = PAGE.read_text(encoding="utf-8")
     for name, found in (("carbon", carbon), ("forecasts", forecast), ("llm", models)):
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
