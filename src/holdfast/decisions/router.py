@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import partial, wraps
 from math import isfinite
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NoReturn, ParamSpec, TypeVar, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.codec import first_head, new_game, setup_of, state_text
@@ -81,6 +81,9 @@ LOG = logging.getLogger(__name__)
 LOG.addFilter(Sparse())  # a store that is away for an hour is not said with each ask
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 Outcomes = Mapping[str, float | Mapping[str, Any]] | Iterable[tuple[str, float | Mapping[str, Any]]]
 """Losses, or other outcomes, by decision id."""
 
@@ -94,6 +97,22 @@ def receipts_of(answers: Answers, one: bool) -> Receipt | list[Receipt]:
         raise SomeRefused(len(answers), refused)
     receipts = cast(list[Receipt], answers)
     return receipts[0] if one else receipts
+
+
+def _in_thread(verb: Callable[Concatenate[Router, P], T]) -> Callable[Concatenate[Router, P], Awaitable[T]]:
+    """Return the asynchronous form of a verb, which is called in a thread."""
+    name, (_, parameters, said) = verb.__name__, (verb.__doc__ or "").partition("\n        Parameters\n")
+
+    @wraps(verb)
+    async def call(router: Router, /, *given: P.args, **named: P.kwargs) -> T:
+        import asyncio
+
+        made: T = await asyncio.to_thread(getattr(router, name), *given, **named)
+        return made
+
+    call.__name__, call.__qualname__ = f"a{name}", f"Router.a{name}"
+    call.__doc__ = f"Like `{name}`, without blocking the event loop.\n{parameters}{said}"
+    return call
 
 
 class Router:
@@ -340,42 +359,14 @@ class Router:
         """
         self._executor.execute(Observe(losses, at, switching_cost, request, clip))
 
-    async def aobserve(
-        self,
-        losses: Mapping[Any, float | Mapping[str, Any]] | Iterable[float | Mapping[str, Any]],
-        *,
-        at: datetime | None = None,
-        switching_cost: float | None = None,
-        request: str | None = None,
-        clip: bool = False,
-    ) -> None:
-        """Like `observe`, without blocking the event loop.
-
-        Parameters
-        ----------
-        losses, at, switching_cost, request, clip
-            As in `observe`.
-        """
-        await self._executor.execute_async(Observe(losses, at, switching_cost, request, clip))
-
     def end(self, key: str) -> bool:
         """End a conversation, so that it is learnt from once its losses are in. Return False if there was none."""
         ended: bool = self._executor.execute(End(key))
         return ended
 
-    async def aend(self, key: str) -> bool:
-        """Like `end`, without blocking the event loop."""
-        ended: bool = await self._executor.execute_async(End(key))
-        return ended
-
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does. Return how many."""
         settled: int = self._executor.execute(Settle())
-        return settled
-
-    async def asettle(self) -> int:
-        """Like `settle`, without blocking the event loop."""
-        settled: int = await self._executor.execute_async(Settle())
         return settled
 
     # ---- status
@@ -422,12 +413,6 @@ class Router:
         """Follow one decision: who asked for it, why its arm, what it lost and when, what was learnt."""
         return self._executor.read(partial(record_of, id=id))
 
-    async def adecision(self, id: str) -> DecisionRecord:
-        """Like `decision`, without blocking the event loop."""
-        import asyncio
-
-        return await asyncio.to_thread(self.decision, id)
-
     def judge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> Judgement:
         """Return whether an arm is better or worse than another, with an interval that is valid at any time.
 
@@ -441,18 +426,6 @@ class Router:
             Of the interval of the difference of their mean losses.
         """
         return self.history.judge(arm, against, confidence)
-
-    async def ajudge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> Judgement:
-        """Like `judge`, without blocking the event loop.
-
-        Parameters
-        ----------
-        arm, against, confidence
-            As in `judge`.
-        """
-        import asyncio
-
-        return await asyncio.to_thread(self.judge, arm, against, confidence)
 
     @property
     def shares(self) -> dict[int | str, float]:
@@ -535,18 +508,6 @@ class Router:
         given = given_settings("change", settings)
         self.apply(Change(switching_cost, add_arms, retire_arms, given, reason=reason))  # type: ignore[arg-type]
 
-    async def achange(self, **changes: Any) -> None:
-        """Like `change`, without blocking the event loop.
-
-        Parameters
-        ----------
-        changes
-            Parameters of `change`.
-        """
-        import asyncio
-
-        await asyncio.to_thread(self.change, **changes)
-
     def apply(self, wanted: Change) -> None:
         """Make a change, unless the result would differ from what is wanted."""
         self._executor.execute(wanted)
@@ -565,25 +526,9 @@ class Router:
         """
         self._executor.execute(SetAvailability("pause", arm, until, reason))
 
-    async def apause(
-        self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None
-    ) -> None:
-        """Like `pause`, without blocking the event loop.
-
-        Parameters
-        ----------
-        arm, until, reason
-            As in `pause`.
-        """
-        await self._executor.execute_async(SetAvailability("pause", arm, until, reason))
-
     def resume(self, arm: int | str, reason: str | None = None) -> None:
         """Hand out a paused arm again."""
         self._executor.execute(SetAvailability("resume", arm, reason=reason))
-
-    async def aresume(self, arm: int | str, reason: str | None = None) -> None:
-        """Like `resume`, without blocking the event loop."""
-        await self._executor.execute_async(SetAvailability("resume", arm, reason=reason))
 
     def pin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
         """Hand out this arm only, in all processes. These rounds are recorded as forced.
@@ -604,33 +549,18 @@ class Router:
         """
         self._executor.execute(SetAvailability("pin", arm, until, reason))
 
-    async def apin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
-        """Like `pin`, without blocking the event loop.
-
-        Parameters
-        ----------
-        arm, until, reason
-            As in `pin`.
-        """
-        await self._executor.execute_async(SetAvailability("pin", arm, until, reason))
-
     def unpin(self, reason: str | None = None) -> None:
         """Leave the choice of arms to the policy again."""
         self._executor.execute(SetAvailability("unpin", reason=reason))
-
-    async def aunpin(self, reason: str | None = None) -> None:
-        """Like `unpin`, without blocking the event loop."""
-        await self._executor.execute_async(SetAvailability("unpin", reason=reason))
 
     def close(self) -> None:
         """Close the store's files and connections. Other routers that share them reopen them."""
         self.store.close()
 
-    async def aclose(self) -> None:
-        """Like `close`, without blocking the event loop."""
-        import asyncio
-
-        await asyncio.to_thread(self.close)
+    aobserve, aend, asettle = _in_thread(observe), _in_thread(end), _in_thread(settle)
+    adecision, ajudge, achange = _in_thread(decision), _in_thread(judge), _in_thread(change)
+    apause, aresume, apin, aunpin = _in_thread(pause), _in_thread(resume), _in_thread(pin), _in_thread(unpin)
+    aclose = _in_thread(close)
 
     async def __aenter__(self) -> Router:
         return self
