@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from functools import partial, wraps
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -41,36 +42,33 @@ Allow = Annotated[
 ]
 ArmName = Annotated[str, typer.Argument(help="The arm's name, or its number from 0 where arms have none.")]
 Until = Annotated[str | None, typer.Option(help="When it ends: 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d.")]
+Confidence = Annotated[float, typer.Option(help="Of the interval, which is valid at any time.")]
 Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Make the verbs known to a command."""
     negative_numbers = {"ignore_unknown_options": True}  # -0.5 is a loss, not an option
-    verbs: dict[str, Callable[..., None]] = {
-        "ask": ask,
-        "tell": tell,
-        "list": list_games,
-        "show": show,
-        "decision": decision,
-        "export": export,
-        "compare": compare,
-        "judge": judge,
-        "change": change,
-        "pause": pause,
-        "resume": resume,
-        "pin": pin,
-        "unpin": unpin,
-        "end": end,
-        "observe": observe,
-        "settle": settle,
-        "compact": compact,
-        "backup": backup,
-        "restore": restore,
-    }
-    for name, verb in verbs.items():
-        settings = negative_numbers if verb is tell else None
-        app.command(name, cls=Command, context_settings=settings)(verb)
+    verbs = (
+        ask,
+        tell,
+        list_games,
+        show,
+        decision,
+        export,
+        compare,
+        judge,
+        change,
+        pause,
+        resume,
+        pin,
+        unpin,
+        end,
+        observe,
+    )
+    for verb in (*verbs, settle, compact, backup, restore):
+        name = verb.__name__.removesuffix("_games")
+        app.command(name, cls=Command, context_settings=negative_numbers if verb is tell else None)(verb)
 
 
 NOT_OPTIONS = ("n", "switching_cost")
@@ -107,6 +105,26 @@ def with_options(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., 
         return verb
 
     return give
+
+
+def on_a_game(verb: Callable[..., tuple[Any, str]]) -> Callable[..., None]:
+    """Make a command of a function that gets a router, and returns what to print as JSON and in words."""
+    _, *own = inspect.signature(verb, eval_str=True).parameters.values()
+    named = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
+    parameters = [named("url", annotation=Url), named("name", annotation=Name)]
+    parameters += [one.replace(kind=one.KEYWORD_ONLY) for one in own]
+    parameters += [named("as_json", annotation=AsJson, default=False), named("allow", annotation=Allow, default=None)]
+
+    @wraps(verb)
+    def command(url: str, name: str, as_json: bool, allow: list[str] | None, **options: Any) -> None:
+        with open_game(_store(url), name, allow=allow or ()) as router:
+            content, words = verb(router, **options)
+        if as_json or words:
+            print(json.dumps(content) if as_json else words)
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
 
 
 def _given(router: Router, option: str, text: Any) -> Any:
@@ -179,9 +197,9 @@ def ask(
             print(decision.id, printable(decision.arm))
 
 
+@on_a_game
 def tell(
-    url: Url,
-    name: Name,
+    router: Router,
     id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
     loss: Annotated[float | None, typer.Argument(help="What it lost.")] = None,
     reward: Annotated[float | None, typer.Option(help="Instead of a loss.")] = None,
@@ -197,17 +215,14 @@ def tell(
     in_time: Annotated[
         bool, typer.Option("--in-time", help="Refuse it where its block was settled without it.")
     ] = False,
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
+) -> tuple[Any, str]:
     """Report the loss of a decision; reported twice, it counts once."""
     measures = {key: _numbers("measured", key, text, 1)[0] for key, text in _assigned("measured", measured)}
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        every = _losses(router, losses) if losses else None
-        said: dict[str, Any] = {"reward": reward, "failed": failed, "error": error, "losses": every, "in_time": in_time}
-        receipt = router.tell(id, loss, **said, **measures)
+    every = _losses(router, losses) if losses else None
+    said: dict[str, Any] = {"reward": reward, "failed": failed, "error": error, "losses": every, "in_time": in_time}
+    receipt = router.tell(id, loss, **said, **measures)
     words = ("told" if receipt.new else "told before", "told late" if receipt.new else "too late to be counted")
-    print(json.dumps(receipt._asdict()) if as_json else words[receipt.late])
+    return receipt._asdict(), words[receipt.late]
 
 
 def list_games(url: Url, as_json: AsJson = False, allow: Allow = None) -> None:
@@ -251,71 +266,45 @@ def show(
     routers[0].close()
 
 
+@on_a_game
 def decision(
-    url: Url,
-    name: Name,
-    id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
+    router: Router, id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")]
+) -> tuple[Any, str]:
     """Follow one decision: who asked, why this arm, what it lost."""
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        found = asdict(router.decision(id))
-    if as_json:
-        print(json.dumps(found))
-        return
-    for what, value in found.items():
-        if value is not None:
-            shown = (
-                _moment(value)
-                if what in ("asked", "told", "settled")
-                else json.dumps(value)
-                if what == "measures"
-                else printable(value)
-            )
-            print(f"{what:12}{shown}")
+    found = asdict(router.decision(id))
+    shown = {what: printable(value) for what, value in found.items() if value is not None}
+    shown |= {what: _moment(found[what]) for what in ("asked", "told", "settled") if what in shown}
+    if "measures" in shown:
+        shown["measures"] = json.dumps(found["measures"])
+    return found, "\n".join(f"{what:12}{value}" for what, value in shown.items())
 
 
+@on_a_game
 def export(
-    url: Url,
-    name: Name,
-    out: Annotated[Path, typer.Option(help="A file that ends in .csv or .parquet.")],
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
+    router: Router, out: Annotated[Path, typer.Option(help="A file that ends in .csv or .parquet.")]
+) -> tuple[Any, str]:
     """Write the log of a game to a file, for `holdfast replay`."""
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        router.history.export(out)
-    if as_json:
-        print(json.dumps({"out": str(out)}))
+    router.history.export(out)
+    return {"out": str(out)}, ""
 
 
-def compare(
-    url: Url,
-    name: Name,
-    confidence: Annotated[float, typer.Option(help="Of the interval, which is valid at any time.")] = 0.95,
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
+@on_a_game
+def compare(router: Router, confidence: Confidence = 0.95) -> tuple[Any, str]:
     """Compare the policy with the rule held back: its savings."""
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        found = router.history.compare(confidence)
-    print(json.dumps(found.to_json()) if as_json else f"the policy {found.words()}")
+    found = router.history.compare(confidence)
+    return found.to_json(), f"the policy {found.words()}"
 
 
+@on_a_game
 def judge(
-    url: Url,
-    name: Name,
+    router: Router,
     arm: ArmName,
     against: Annotated[str, typer.Option(help="The arm that it is judged against.")],
-    confidence: Annotated[float, typer.Option(help="Of the interval, which is valid at any time.")] = 0.95,
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
-    """Judge whether an arm is better than another, by the blocks begun under shares."""
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        found = router.judge(_arm(router, arm), _arm(router, against), confidence)
-    print(json.dumps(found.to_json()) if as_json else found)
+    confidence: Confidence = 0.95,
+) -> tuple[Any, str]:
+    """Judge whether an arm is better than another one."""
+    found = router.judge(_arm(router, arm), _arm(router, against), confidence)
+    return found.to_json(), str(found)
 
 
 @with_options(Settings)
@@ -341,89 +330,70 @@ def change(
     print(json.dumps({"name": name}) if as_json else "changed")
 
 
-def pause(
-    url: Url,
-    name: Name,
-    arm: ArmName,
-    until: Until = None,
-    reason: Reason = None,
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
+@on_a_game
+def pause(router: Router, arm: ArmName, until: Until = None, reason: Reason = None) -> tuple[Any, str]:
     """Do not hand out an arm, in any process, until it is resumed."""
-    _operate(url, name, as_json, allow, lambda router: router.pause(_arm(router, arm), _end(until), reason))
+    router.pause(_arm(router, arm), _end(until), reason)
+    return _done(router)
 
 
-def resume(
-    url: Url, name: Name, arm: ArmName, reason: Reason = None, as_json: AsJson = False, allow: Allow = None
-) -> None:
+@on_a_game
+def resume(router: Router, arm: ArmName, reason: Reason = None) -> tuple[Any, str]:
     """Hand out an arm again that was paused."""
-    _operate(url, name, as_json, allow, lambda router: router.resume(_arm(router, arm), reason))
+    router.resume(_arm(router, arm), reason)
+    return _done(router)
 
 
-def pin(
-    url: Url,
-    name: Name,
-    arm: ArmName,
-    until: Until = None,
-    reason: Reason = None,
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
+@on_a_game
+def pin(router: Router, arm: ArmName, until: Until = None, reason: Reason = None) -> tuple[Any, str]:
     """Hand out this arm only; its rounds are recorded as forced."""
-    _operate(url, name, as_json, allow, lambda router: router.pin(_arm(router, arm), _end(until), reason))
+    router.pin(_arm(router, arm), _end(until), reason)
+    return _done(router)
 
 
-def unpin(url: Url, name: Name, reason: Reason = None, as_json: AsJson = False, allow: Allow = None) -> None:
+@on_a_game
+def unpin(router: Router, reason: Reason = None) -> tuple[Any, str]:
     """Leave the choice of arms to the policy again."""
-    _operate(url, name, as_json, allow, lambda router: router.unpin(reason))
+    router.unpin(reason)
+    return _done(router)
 
 
-def compact(
-    url: Url,
-    name: Name,
-    keep: Annotated[int, typer.Option(help="Blocks that stay.")] = KEEP,
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
+@on_a_game
+def compact(router: Router, keep: Annotated[int, typer.Option(help="Blocks that stay.")] = KEEP) -> tuple[Any, str]:
     """Remove the rows of old blocks; totals and sums of days stay."""
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        removed = router.history.compact(keep)
-    print(json.dumps({"removed": removed}) if as_json else f"{counted(removed, 'block')} removed")
+    removed = router.history.compact(keep)
+    return {"removed": removed}, f"{counted(removed, 'block')} removed"
 
 
-def end(
-    url: Url,
-    name: Name,
-    key: Annotated[str, typer.Argument(help="The conversation's key.")],
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
+@on_a_game
+def end(router: Router, key: Annotated[str, typer.Argument(help="The conversation's key.")]) -> tuple[Any, str]:
     """End a conversation, so that it is learnt from."""
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        ended = router.end(key)
-    print(json.dumps({"ended": ended}) if as_json else "ended" if ended else "there was none")
+    ended = router.end(key)
+    return {"ended": ended}, "ended" if ended else "there was none"
 
 
+@on_a_game
 def observe(
-    url: Url,
-    name: Name,
-    losses: Annotated[list[str], typer.Argument(metavar="ARM=LOSS...", help="What each arm lost.")],
-    as_json: AsJson = False,
-    allow: Allow = None,
-) -> None:
+    router: Router, losses: Annotated[list[str], typer.Argument(metavar="ARM=LOSS...", help="What each arm lost.")]
+) -> tuple[Any, str]:
     """Report what all arms lost in a round without a decision."""
-    _operate(url, name, as_json, allow, lambda router: router.observe(_losses(router, losses)))
+    router.observe(_losses(router, losses))
+    return _done(router)
+
+
+@on_a_game
+def settle(router: Router) -> tuple[Any, str]:
+    """Settle the blocks whose patience has run out."""
+    settled = router.settle()
+    return {"settled": settled}, f"{counted(settled, 'block')} settled"
+
+
+def _done(router: Router) -> tuple[Any, str]:
+    return {"name": router.name}, "done"
 
 
 def _losses(router: Router, given: list[str]) -> dict[int | str, float]:
     return {_arm(router, arm): _numbers("losses", arm, text, 1)[0] for arm, text in _assigned("losses", given)}
-
-
-def _operate(url: str, name: str, as_json: bool, allow: list[str] | None, work: Callable[[Router], None]) -> None:
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        work(router)
-    print(json.dumps({"name": name}) if as_json else "done")
 
 
 def _arm(router: Router, text: str) -> int | str:
@@ -435,13 +405,6 @@ def _end(text: str | None) -> datetime | timedelta | None:
     """A time without a zone is this machine's."""
     end = None if text is None else written_time("until", text)
     return end.astimezone() if isinstance(end, datetime) and end.tzinfo is None else end
-
-
-def settle(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -> None:
-    """Settle the blocks whose patience has run out."""
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        settled = router.settle()
-    print(json.dumps({"settled": settled}) if as_json else f"{settled:,} blocks settled")
 
 
 def backup(
