@@ -24,6 +24,7 @@ from holdfast.checks import cores
 from holdfast.errors import MissingExtra
 from holdfast.simulation.backends import Threads
 from holdfast.simulation.costs import Costs, Power
+from holdfast.simulation.game import Record
 from holdfast.simulation.tasks import Played, Task
 
 FALSE_FAILURES = 1e-6
@@ -92,8 +93,8 @@ def on_cpu(task: Task) -> Played:
     pieces: list[Played] = []
     Threads().run([task], pieces.append)
     pieces.sort(key=lambda piece: piece.task.first)
-    arrays = (np.concatenate([getattr(p, name) for p in pieces]) for name in ("excess", "switches", "paid", "arms"))
-    return Played(task, *arrays, blocks=sum(p.blocks for p in pieces))
+    arrays = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in Record._fields}
+    return Played(task, **arrays, blocks=sum(piece.blocks for piece in pieces))
 
 
 def deviations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
