@@ -29,13 +29,13 @@ import growth
 import polars as pl
 import typer
 from measures import FLOOR, PAPER, knows_horizon, over_best_arm, tabulated, worst_cases, worst_ratios
+from search_worlds import FOUND
 
 import holdfast
 from holdfast.checks import check_fields, one_of, real_number, whole, whole_number, written_range
 from holdfast.command_line import LIST, RANGE, Backend, Scheduler, Workers, names, numbers, policy_names
-from holdfast.environments import Found, LossTable
+from holdfast.environments import LossTable, PiecewiseConstant
 from holdfast.environments.environment import UNIT_RANGE
-from holdfast.environments.phased import found_worlds
 from holdfast.errors import InvalidParameter, nearest, printable
 from holdfast.files import claimed, sha256
 from holdfast.lab.plan import HARD_CASES, Cell, Plan, Setting, hard_setting, paper_settings
@@ -107,9 +107,11 @@ def laid_out(horizon: int) -> dict[str, Setting]:
 
 def searched_settings() -> dict[str, Setting]:
     """Return the worlds found by search, with the costs and rounds they were found with."""
-    worlds = [Found(name) for name in found_worlds()]
-    settings = [Setting(f"found-{one.name}", "found", one, one.switching_cost, one.horizon) for one in worlds]
-    return {setting.name: setting for setting in settings}
+    settings = {}
+    for name, found in FOUND.items():
+        world = PiecewiseConstant(found["starts"], found["means"], noise=found["noise"])
+        settings[f"found-{name}"] = Setting(f"found-{name}", "found", world, found["switching_cost"], found["horizon"])
+    return settings
 
 
 def trace_settings(

@@ -9,7 +9,7 @@ Random worlds first, then evolution: the worst so far are changed a little, and 
 search keeps what was lucky as well as what is bad, so candidates that would be kept are measured a second time with
 other seeds, all of them again from time to time, and the worst at the end with 400 replications and seeds that the
 search has not seen. Printed are its shares for the policy searched against and for the paper's, with 95 % intervals;
-``--write`` keeps it in the form of ``src/holdfast/environments/searched_worlds.json``.
+``--write`` keeps it in the form of ``searched_worlds.json`` beside this file.
 """
 
 import argparse
@@ -18,12 +18,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import holdfast as hf
 from holdfast.bounds import theorem_1
-from holdfast.environments.phased import found_worlds
 from holdfast.numerics.regret import pseudo_regret
 from holdfast.numerics.statistics import interval
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
@@ -40,6 +40,8 @@ LEVELS = (0.0, 0.3, 0.5, 0.7, 1.0)
 COSTS = (0.0, 0.05, 0.3, 1.0, 2.0, 4.0)
 MOST_PHASES, MOST_ARMS = 12, 10
 PAPER = "tsallis-switch"
+FOUND: Mapping[str, Mapping[str, Any]] = json.loads(Path(__file__).with_name("searched_worlds.json").read_text())
+"""The worst worlds found so far, by name: arms, rounds and λ of the search, starts and means of phases, noise."""
 
 
 def costs_of(
@@ -228,7 +230,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a JSON file for the world")
     given = parser.parse_args()
     where = Where(int(given.horizon), given.arms, given.switching_cost)
-    known = found_worlds().values() if given.start == "found" else ()
+    known = FOUND.values() if given.start == "found" else ()
     start = [
         Candidate(w["horizon"], w["switching_cost"], tuple(w["starts"]), tuple(map(tuple, w["means"])), w["noise"])
         for w in known

@@ -19,7 +19,6 @@ from holdfast.environments import (
     Drifting as Drifting,
     Environment as Environment,
     ForecastTable as ForecastTable,
-    Found as Found,
     JumpingLevels as JumpingLevels,
     LossTable as LossTable,
     MarkovChain as MarkovChain,

@@ -8,7 +8,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.checks import cores, one_of
-from holdfast.environments.registry import ENVIRONMENTS, make_environment
+from holdfast.environments import ENVIRONMENTS, make_environment
 from holdfast.errors import InvalidParameter
 
 MADE = [

@@ -10,7 +10,7 @@ from hypothesis import given
 from statistics_of_samples import SEED, assert_distribution, assert_mean
 
 import holdfast as hf
-from holdfast.environments import ENVIRONMENTS, found_worlds, make_environment
+from holdfast.environments import ENVIRONMENTS, make_environment
 from holdfast.kernels import COMPILED
 
 T, K = 2000, 4
@@ -136,7 +136,6 @@ def test_totals_with_noise_are_distributed_as_sums_of_rounds(name, start, stop, 
 
 MADE = [world for world, _ in WORLDS.values()] + [
     hf.MultiScaleWalk(3, 100, 5, switching_cost=0.5),
-    hf.Found("adaptive-2", shuffled=True),
 ]
 
 
@@ -189,7 +188,6 @@ def test_a_game_is_played_on_every_one(world):
         (lambda: hf.JumpingLevels(3, 100, seed=-1), "seed", "-1"),
         (lambda: hf.MultiScaleWalk(1, 100), "n_arms", "1"),
         (lambda: hf.MultiScaleWalk(2, 1), "horizon", "1"),
-        (lambda: hf.Found("adaptive-0"), "name", "'adaptive-0'"),
     ],
 )
 def test_bad_parameters_are_refused(make, parameter, got):
@@ -260,19 +258,3 @@ def test_the_best_arm_of_a_walk_is_uniform():
     """20 000 seeds; a total variation distance of 0.05 is seen."""
     best = [hf.MultiScaleWalk(4, 2, seed).reference for seed in range(20_000)]
     assert_distribution(np.bincount(best, minlength=4), np.full(4, 0.25), sees=0.05)
-
-
-# -------------------------------------------------------------------------------------------- worlds that were found
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("name", found_worlds())
-def test_a_found_world_is_the_piecewise_constant_one_of_its_table(name):
-    table = found_worlds()[name]
-    found = hf.Found(name)
-    given_world = hf.PiecewiseConstant(table["starts"], table["means"], noise=table["noise"])
-    assert found.n_arms == table["n_arms"]
-    assert found.noise == table["noise"]
-    assert (found.horizon, found.switching_cost) == (table["horizon"], table["switching_cost"])
-    for one, other in zip(found.tables, given_world.tables, strict=True):
-        assert np.array_equal(one, other)

@@ -17,7 +17,7 @@ from statistics_of_samples import SEED
 
 from holdfast import InvalidParameter, LossTable, Stream
 from holdfast.data.records import read_trace
-from holdfast.environments.registry import make_environment
+from holdfast.environments import make_environment
 from holdfast.environments.tables import prefix_sums
 
 tables = st.integers(1, 40).flatmap(

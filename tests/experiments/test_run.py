@@ -8,11 +8,11 @@ import pytest
 from arena import run_arena
 from arena_report import summary
 from experiment_command import command
+from search_worlds import FOUND
 from study_files import Counting, Killed
 from typer.testing import CliRunner
 
 import holdfast as hf
-from holdfast.environments.phased import found_worlds
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +112,7 @@ def test_the_summary_fits_a_screen(made):
     lines = summary(made)
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("base-geometric† ") for line in lines)
-    assert f"4 policies in {5 + len(found_worlds())} environments, 6 replications" in lines[0]
+    assert f"4 policies in {5 + len(FOUND)} environments, 6 replications" in lines[0]
     worst = pl.concat([made.worst] * 10)
     long = summary(replace(made, worst=worst))
     assert len(long) <= 40

@@ -10,6 +10,7 @@ from arena import FULL_INFORMATION, OWN_LOSS_ONLY, laid_out, searched_settings
 from arena_inputs import COST, HORIZON, REPLICATIONS, SEED, UNITS
 from measures import FLOOR, FLOORS, growth, plan_cost, ratio
 from scipy import stats
+from search_worlds import FOUND
 
 import holdfast as hf
 from holdfast.bounds import theorem_1
@@ -52,14 +53,15 @@ def student(sample):
 
 def by_hand(trace):
     """Each environment made by hand, with its cost and horizon."""
-    found = hf.Found("adaptive-2")
+    found = FOUND["adaptive-2"]
+    world = hf.PiecewiseConstant(found["starts"], found["means"], noise=found["noise"])
     return {
         "stochastic-hard": (hf.Bernoulli.with_gap(8, 0.05), 1.0, HORIZON),
         "adversarial": (hf.Reversal(8, HORIZON), 1.0, HORIZON),
         "changing-best-cheap": (hf.ChangingBest(8, HORIZON), 0.05, HORIZON),
         "multi-scale-walk-costly": (hf.MultiScaleWalk(8, HORIZON), 1.0, HORIZON),
         "made-up-100": (hf.LossTable(trace, units=UNITS, index="time"), COST, 2000),
-        "found-adaptive-2": (found, found.switching_cost, found.horizon),
+        "found-adaptive-2": (world, found["switching_cost"], found["horizon"]),
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 from every_policy import EVERY
 
 import holdfast as hf
-from holdfast.environments.registry import ENVIRONMENTS, make_environment
+from holdfast.environments import ENVIRONMENTS, make_environment
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.kernels import COMPILED, Kernels, NonNegative, PerArm, Scalar, Scratch, Whole, kernel, next_uniform
 from holdfast.lab.plan import HARD_CASES, paper_settings
@@ -525,7 +525,6 @@ WORLDS |= {name: case(4, 2000, 1.0) for name, case in HARD_CASES.items()}
 WORLDS["piecewise-constant"] = hf.PiecewiseConstant([0, 700], [[0.1, 0.5], [0.9, 0.5]])
 WORLDS["varying-ranges"] = hf.VaryingRanges([0.3, 0.5], [1.0, 0.1, 0.1])
 WORLDS["loss-table"] = hf.LossTable(np.arange(900).reshape(300, 3) % 7 * 10.0, units=(0, 60))
-WORLDS["found"] = hf.Found("adaptive-1")
 WORLDS |= {name: make_environment({"environment": name, "n_arms": 3}) for name in DRAWN}
 WORLDS["markov-chain"] = hf.MarkovChain([[0.1, 0.9], [0.5, 0.2]], [[0.9, 0.1], [0.2, 0.8]])
 

@@ -35,9 +35,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.checks import one_of, whole_number
-from holdfast.environments import Environment, LossTable
+from holdfast.environments import ENVIRONMENTS, Environment, LossTable, find_environment, make_environment
 from holdfast.environments.environment import LAST_ROUND
-from holdfast.environments.registry import ENVIRONMENTS, find_environment, make_environment
 from holdfast.errors import HoldfastError, InvalidParameter, nearest, parameter_named
 from holdfast.files import reason, sha256
 from holdfast.lab.plan import Cell, Plan

@@ -22,9 +22,8 @@ import numpy as np
 from holdfast._numba.compile import COMPILED
 from holdfast._numba.plain import plain
 from holdfast.checks import address_of, class_at, made
-from holdfast.environments import Environment, LossTable
+from holdfast.environments import ENVIRONMENTS, Environment, LossTable, make_environment
 from holdfast.environments.changing import ChangingEnvironment
-from holdfast.environments.registry import ENVIRONMENTS, make_environment
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import Stream
