@@ -16,6 +16,7 @@ from holdfast.checks import one_of
 from holdfast.decisions import Router
 from holdfast.decisions.following import DecisionRecord, record_of
 from holdfast.decisions.history import Totals, changes_of, totals_of
+from holdfast.decisions.holdout import Judgement, Saving
 from holdfast.decisions.models import Block, Decision
 from holdfast.decisions.options import written_time
 from holdfast.decisions.requests import Ask, Change, Observe, Tell
@@ -419,7 +420,7 @@ async def get_summary(service: Service, request: Request, client: Token) -> Resp
 @operation("GET", "/v1/games/{name}/compare", "read", gives=Comparison, query=(("confidence", "number", False),))
 async def compare(service: Service, request: Request, client: Token) -> Response:
     """Compare the policy with the rule held back: its savings."""
-    return answer(await compared(service, request.path_params["name"], _confidence(request)))
+    return answer((await compared(service, request.path_params["name"], _confidence(request))).to_json())
 
 
 def _confidence(request: Request) -> Any:
@@ -430,12 +431,9 @@ def _confidence(request: Request) -> Any:
         return text
 
 
-async def compared(service: Service, name: str, confidence: Any) -> Comparison:
+async def compared(service: Service, name: str, confidence: Any) -> Saving:
     """Return what the policy saves against the operator's rule."""
-
-    game = await service.games.game(name)
-    saving = await service.slow.run(game.router.history.compare, confidence)
-    return Comparison(**saving.to_json())
+    return await service.slow.run((await service.games.game(name)).router.history.compare, confidence)
 
 
 JUDGED_BY = (("arm", "string", True), ("against", "string", True), ("confidence", "number", False))
@@ -444,16 +442,15 @@ JUDGED_BY = (("arm", "string", True), ("against", "string", True), ("confidence"
 @operation("GET", "/v1/games/{name}/judge", "read", gives=Judged, query=JUDGED_BY)
 async def judge(service: Service, request: Request, client: Token) -> Response:
     """Judge whether an arm is better than another, by the blocks begun under shares."""
-    return answer(await judged(service, request))
+    return answer((await judged(service, request)).to_json())
 
 
-async def judged(service: Service, request: Request) -> Judged:
+async def judged(service: Service, request: Request) -> Judgement:
     """Return the judgement that a request asks for."""
     game, given = await service.games.game(request.path_params["name"]), request.query_params
     known = {str(name): name for name in game.router.executor.setup.names}
     one, other = (known.get(name, name) for name in (given.get("arm", ""), given.get("against", "")))
-    found = await service.slow.run(game.router.history.judge, one, other, _confidence(request))
-    return Judged(**found.to_json())
+    return await service.slow.run(game.router.history.judge, one, other, _confidence(request))
 
 
 @operation("GET", "/v1/games/{name}/changes", "read", gives=ChangeList, query=IN_PAGES)

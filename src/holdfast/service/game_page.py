@@ -47,6 +47,7 @@ from holdfast.service.pages import (
     mean_shown,
     moment,
     page,
+    page_on_game,
     seconds_shown,
     utc,
 )
@@ -135,9 +136,8 @@ async def show_decision(service: Service, request: Request, client: Token) -> Re
     """One decision."""
     name = request.path_params["name"]
     home, id = home_of(service, name), request.query_params.get("id", "").strip()
-    crumbs = element("a", name, href=home, class_="crumb")
     if not id:
-        return page(service.root, "Follow a decision", _lookup(home), crumbs=crumbs, client=client)
+        return page_on_game(service, name, "Follow a decision", _lookup(home), client=client, back=False)
     found = await service.games.look(name, partial(record_of, id=id))
     named = {
         "asked for": f"{utc(found.asked)} UTC" if found.asked is not None else "no longer known",
@@ -152,12 +152,8 @@ async def show_decision(service: Service, request: Request, client: Token) -> Re
         "learnt": found.learnt,
     }
     rows = [element("div", element("dt", term), element("dd", value)) for term, value in named.items()]
-    parts = [
-        element("p", found.why, class_="why"),
-        element("dl", *rows, class_="facts"),
-        element("p", element("a", "Back to the game", href=home)),
-    ]
-    return page(service.root, f"Decision {found.id}", *parts, crumbs=crumbs, client=client)
+    parts = [element("p", found.why, class_="why"), element("dl", *rows, class_="facts")]
+    return page_on_game(service, name, f"Decision {found.id}", *parts, client=client)
 
 
 def _settings(view: GameView) -> str:

@@ -7,11 +7,12 @@ refused in the library's words.
 from __future__ import annotations
 
 from dataclasses import MISSING
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_type_hints
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, field
 
+from holdfast.decisions.holdout import Judgement, Saving
 from holdfast.decisions.options import HELP, options_of
 from holdfast.decisions.requests import Ask, Observe
 from holdfast.decisions.settings import SETTINGS, Settings
@@ -366,42 +367,16 @@ class ChangeList(Struct):
     next: int | None
 
 
-class Comparison(Struct):
-    """Savings of the policy, compared with the rule held back; null where not known yet."""
-
-    units: int
-    held_back: int
-    difference: float | None
-    low: float | None
-    high: float | None
-    share: float | None
-    share_low: float | None
-    share_high: float | None
-    confidence: float
-    since: str | None
-    open: int
-    without_rule: int
-    """Units that began without a rule, and are left out."""
-    words: str
+def _finite(kind: type[Any], title: str, **more: type) -> Any:
+    """Return the answer that `to_json` of a result makes: its fields, null for a number that is not known yet."""
+    written = {float: float | None, date | None: str | None}
+    made = [(name, written.get(hint, hint)) for name, hint in get_type_hints(kind).items()]
+    doc = {"__doc__": f"{(kind.__doc__ or '').splitlines()[0]} Null where not known yet."}
+    return defstruct(title, [*made, *more.items()], namespace=doc, module=__name__)
 
 
-class Judged(Struct):
-    """One arm next to another; null where not known yet."""
-
-    arm: Arm
-    against: Arm
-    units: int
-    of_arm: int
-    of_against: int
-    difference: float | None
-    low: float | None
-    high: float | None
-    confidence: float
-    since: str | None
-    open: int
-    verdict: str
-    """``better``, ``worse`` or ``not yet``."""
-    words: str
+Comparison = _finite(Saving, "Comparison", words=str)
+Judged = _finite(Judgement, "Judged", verdict=str, words=str)
 
 
 class Ended(Struct):

@@ -92,6 +92,13 @@ def home_of(service: Service, name: str) -> str:
     return f"{service.root}/games/{quote(name, safe='')}"
 
 
+def page_on_game(service: Service, name: str, title: str, *parts: Html, client: Token, back: bool = True) -> Response:
+    """Return a page about a game, with the way back to the game's own."""
+    home = home_of(service, name)
+    link = element("p", element("a", "Back to the game", href=home)) if back else Html("")
+    return page(service.root, title, *parts, link, crumbs=element("a", name, href=home, class_="crumb"), client=client)
+
+
 def ago(seconds: float) -> str:
     """Return how long ago a time was, in words.
 
@@ -227,37 +234,31 @@ def _row(line: GameLine, now: float, home: str) -> list[str]:
     ]
 
 
-# The page of a policy next to the rule that is held back.
+# The pages of a policy next to the rule that is held back, and of one arm next to another.
+
+LEVEL = "The interval has a level of 95 %, however often one looks."
 
 
 async def show_comparison(service: Service, request: Request, client: Token) -> Response:
     """The policy next to the rule held back."""
     name = request.path_params["name"]
-    home = home_of(service, name)
     found = await compared(service, name, 0.95)
-    title = f"The policy of {name} next to your rule"
     rows = [
         ["by the policy", number(found.units - found.held_back)],
         ["by your rule", number(found.held_back)],
         ["not all told yet", number(found.open)],
     ]
     parts = [
-        element("p", f"The policy: {found.words}.", class_="why"),
+        element("p", f"The policy: {found.words()}.", class_="why"),
         as_table(["", "blocks or conversations"], rows, "units"),
-        element("p", "The interval has a level of 95 %, however often one looks.", class_="quiet"),
-        element("p", element("a", "Back to the game", href=home)),
+        element("p", LEVEL, class_="quiet"),
     ]
-    return page(service.root, title, *parts, crumbs=element("a", name, href=home, class_="crumb"), client=client)
-
-
-# The page of one arm next to another.
+    return page_on_game(service, name, f"The policy of {name} next to your rule", *parts, client=client)
 
 
 async def show_judgement(service: Service, request: Request, client: Token) -> Response:
     """One arm next to another."""
-    name = request.path_params["name"]
-    home = home_of(service, name)
-    found = await judged(service, request)
+    name, found = request.path_params["name"], await judged(service, request)
     rows = [
         [str(found.arm), number(found.of_arm)],
         [str(found.against), number(found.of_against)],
@@ -265,13 +266,11 @@ async def show_judgement(service: Service, request: Request, client: Token) -> R
     ]
     chances = "By the blocks and conversations begun while an arm had a share, weighted by their probabilities."
     parts = [
-        element("p", found.words[0].upper() + found.words[1:] + ".", class_="why"),
+        element("p", f"{str(found)[0].upper()}{str(found)[1:]}.", class_="why"),
         as_table(["given to", f"of {number(found.units)} blocks or conversations"], rows, "units"),
-        element("p", f"{chances} The interval has a level of 95 %, however often one looks.", class_="quiet"),
-        element("p", element("a", "Back to the game", href=home)),
+        element("p", f"{chances} {LEVEL}", class_="quiet"),
     ]
-    title = f"{found.arm} next to {found.against} in {name}"
-    return page(service.root, title, *parts, crumbs=element("a", name, href=home, class_="crumb"), client=client)
+    return page_on_game(service, name, f"{found.arm} next to {found.against} in {name}", *parts, client=client)
 
 
 # The page where a token is given, and kept in a cookie.
@@ -420,8 +419,7 @@ async def change(service: Service, request: Request, client: Token) -> Response:
         class_="change",
     )
     words = element("p", f"Reason: {reason}.")
-    crumbs = element("a", name, href=home, class_="crumb")
-    return page(service.root, title, words, meaning, form_shown, crumbs=crumbs, client=client)
+    return page_on_game(service, name, title, words, meaning, form_shown, client=client, back=False)
 
 
 def _wanted(form: dict[str, str], view: GameView) -> dict[str, Any]:
@@ -474,16 +472,11 @@ def last_changes(changes: list[ChangeView], home: str) -> Html:
 
 async def show_changes(service: Service, request: Request, client: Token) -> Response:
     """All changes, in order, in pages."""
-    name = request.path_params["name"]
-    home = home_of(service, name)
-    found = await changes_on_page(service, request)
-    title = f"Changes of {name}"
+    name, found = request.path_params["name"], await changes_on_page(service, request)
     table = _table_of_changes(found.changes) if found.changes else element("p", "There are no more.", class_="empty")
-    later = f"{home}/changes?cursor={found.next}&limit={len(found.changes)}"
+    later = f"{home_of(service, name)}/changes?cursor={found.next}&limit={len(found.changes)}"
     more = Html("") if found.next is None else element("p", element("a", "Later ones", href=later))
-    back = element("p", element("a", "Back to the game", href=home))
-    crumbs = element("a", name, href=home, class_="crumb")
-    return page(service.root, title, table, more, back, crumbs=crumbs, client=client)
+    return page_on_game(service, name, f"Changes of {name}", table, more, client=client)
 
 
 def _table_of_changes(changes: list[ChangeView]) -> Html:

@@ -240,11 +240,12 @@ def _lines(transaction: Transaction, setup: Setup, totals: Totals, stretches: St
     as_proved = whole and not (totals.missing or limited or changed)
     if as_proved and (not setup.policy.full_information or (known_from == 0 and head.asked == head.block)):
         bound, statement = _bound(setup, rounds, means.T if fixed is None else fixed)
+    times, sample = _ends(transaction, stretches.ends(head.block).tolist())
     return Lines(
         rounds=rounds.astype(int).tolist(),
-        times=_times(transaction, stretches.ends(head.block).tolist()),
+        times=times,
         held=held,
-        sample=_sample(transaction, stretches.ends(head.block).tolist()),
+        sample=sample,
         every=stretches.size,
         whole=stretches.first == 0,
         cost=cost.tolist(),
@@ -275,29 +276,26 @@ def _before(totals: Totals, summed: Array) -> Array:
     return found
 
 
-def _times(transaction: Transaction, numbers: list[int]) -> list[float]:
-    """Return when some blocks began; one whose row is gone as the one before."""
-    found: dict[int, float] = {}
+def _ends(transaction: Transaction, numbers: list[int]) -> tuple[list[float], list[tuple[int, float] | None]]:
+    """Return when some blocks began, and the arm and probability of those that the policy drew.
+
+    A block whose row is gone began as the one before.
+    """
+    found: dict[int, tuple[float, int, int, float]] = {}
     for first in range(0, len(numbers), CHUNK):
         some = numbers[first : first + CHUNK]
-        query = f"SELECT number, began FROM holdfast_blocks WHERE game = ? AND number IN ({', '.join('?' * len(some))})"
-        found |= dict(transaction.fetch(query, transaction.game, *some))
+        where = f"WHERE game = ? AND number IN ({', '.join('?' * len(some))})"
+        query = f"SELECT number, began, forced, arm, probability FROM holdfast_blocks {where}"
+        found |= {number: tuple(values) for number, *values in transaction.fetch(query, transaction.game, *some)}
     times: list[float] = []
+    drawn: list[tuple[int, float] | None] = []
     for one in numbers:
-        times.append(found.get(one, times[-1] if times else min(found.values(), default=0.0)))
-    return times
-
-
-def _sample(transaction: Transaction, numbers: list[int]) -> list[tuple[int, float] | None]:
-    """Return arm and probability of some blocks, if the policy drew them."""
-    found: dict[int, tuple[int, float]] = {}
-    for first in range(0, len(numbers), CHUNK):
-        some = numbers[first : first + CHUNK]
-        marks = ", ".join("?" * len(some))
-        where = f"WHERE game = ? AND number IN ({marks}) AND forced = 0"
-        query = f"SELECT number, arm, probability FROM holdfast_blocks {where}"
-        found |= {number: (arm, share) for number, arm, share in transaction.fetch(query, transaction.game, *some)}
-    return [found.get(number) for number in numbers]
+        began, forced, arm, probability = found.get(one, (None, 1, 0, 0.0))
+        if began is None:
+            began = times[-1] if times else min((began for began, *_ in found.values()), default=0.0)
+        times.append(began)
+        drawn.append(None if forced else (arm, probability))
+    return times, drawn
 
 
 def _known_lines(
