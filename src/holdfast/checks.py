@@ -6,7 +6,8 @@ import importlib
 import math
 import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
 from typing import Any, TypeVar
@@ -127,6 +128,18 @@ def one_of(parameter: str, value: object, known: Iterable[str]) -> str:
     more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
     rule = f"must be one of {', '.join(map(repr, names[:MOST_SHOWN]))}{more}{nearest(value, names)}"
     raise InvalidParameter(parameter, rule, value)
+
+
+def different_names(parameter: str, given: Any) -> tuple[str, ...]:
+    """Return a list of different names, none of them empty."""
+    rule = "must be a list of different names, each a non-empty string"
+    listed = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
+    if not listed or not all(isinstance(name, str) and name for name in given):
+        raise InvalidParameter(parameter, rule, given)
+    if len(set(given)) < len(given):
+        twice = next(name for name, count in Counter(given).items() if count > 1)
+        raise InvalidParameter(parameter, f"{rule}; {twice!r} is there twice", list(given))
+    return tuple(given)
 
 
 def class_at(parameter: str, address: str, base: type[T]) -> type[T]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.bounds import paper as inputs
+from holdfast.bounds import paper
 from holdfast.bounds.paper import COUNTABLE, Costs, Gaps, cost_chunks
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
@@ -100,7 +100,7 @@ def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: C
     >>> round(adaptive(n_arms=8, switching_cost=1.0, horizon=100_000))
     58487
     """
-    K, lam, T = inputs.arms(n_arms, least=2), inputs.cost(switching_cost), float(inputs.rounds(horizon))
+    K, lam, T = paper.arms(n_arms, least=2), paper.cost(switching_cost), float(paper.rounds(horizon))
     return _theorem_B(K, (lam * K) ** (1 / 3) * T ** (2 / 3), lam, T, constants)
 
 
@@ -130,8 +130,8 @@ def adaptive_certificate(
     >>> adaptive_certificate(n_arms=4, paid=3.0, V=25.0, V_most=36.0, W=[0.0, 1.5, 0.0, 2.0], cut=1.0)
     38.0
     """
-    K = inputs.arms(n_arms, least=2)
-    floors = [real_number("W", W, least=0)] if inputs.single(W) else list(inputs.sequence("W", W))
+    K = paper.arms(n_arms, least=2)
+    floors = [real_number("W", W, least=0)] if paper.single(W) else list(paper.sequence("W", W))
     paid, V, V_most, cut = (
         real_number(name, value, least=0)
         for name, value in (("paid", paid), ("V", V), ("V_most", V_most), ("cut", cut))
@@ -165,13 +165,13 @@ def adaptive_constrained(
     constants
         The policy's constants; those it has by default.
     """
-    K, T, lam = inputs.arms(n_arms, least=2), float(inputs.rounds(horizon)), inputs.cost(switching_cost)
+    K, T, lam = paper.arms(n_arms, least=2), float(paper.rounds(horizon)), paper.cost(switching_cost)
     a, nu, J = constants.longest_step_down, constants.least_noise, constants.longest_step_up
     real_number("longest_step_down", a, least=1, most=1.5)
     real_number("least_noise", nu, above=0, most=0.1)
     real_number("longest_step_up", J, least=0.5)
     real_number("switch_weight", constants.switch_weight, above=0, most=0.5)
-    omega, root_K, sizes = 1 - a / 2, math.sqrt(K), inputs.gap_sizes(gaps, K - 1)
+    omega, root_K, sizes = 1 - a / 2, math.sqrt(K), paper.gap_sizes(gaps, K - 1)
     c_1, c_2 = 1.131 / omega + 0.56 + 1.667 / J, 1.363 / omega
     if lam == 0:
         D = (2 * c_1 + c_2 * (constants.f + nu)) / math.sqrt(nu)
@@ -207,8 +207,8 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Co
     constants
         The policy's constants; those it has by default.
     """
-    K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon, COUNTABLE)
-    if inputs.single(costs) and not callable(costs):
+    K, T = paper.arms(n_arms, least=2), paper.rounds(horizon, COUNTABLE)
+    if paper.single(costs) and not callable(costs):
         return adaptive(n_arms=K, switching_cost=costs, horizon=T, constants=constants)  # type: ignore[arg-type]
     total = highest = rounds = 0.0
     for chunk in cost_chunks(costs):

@@ -8,14 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
-from holdfast.bounds import (
-    own as adaptive_policy,
-    paper as fixed,
-    paper as inputs,
-    paper as ranges,
-    paper as varying,
-    safety,
-)
+from holdfast.bounds import own, paper, safety
 from holdfast.bounds.paper import Gaps
 from holdfast.checks import whole_number
 from holdfast.numerics import schedules
@@ -79,18 +72,18 @@ def applicable(
     best_arms
         How many arms share the least mean.
     """
-    K, lam, T = inputs.arms(n_arms), inputs.cost(switching_cost), inputs.rounds(horizon)
+    K, lam, T = paper.arms(n_arms), paper.cost(switching_cost), paper.rounds(horizon)
     ties = whole_number("best_arms", best_arms, least=1, most=K)
-    sizes = None if gaps is None else inputs.gap_sizes(gaps, K - ties)
+    sizes = None if gaps is None else paper.gap_sizes(gaps, K - ties)
     rows = _for_tsallis_switch(K, lam, T, gaps, ties) + _for_other_policies(K, lam, T, gaps, ties)
     rows = [replace(row, says_nothing=row.value > T + lam) for row in rows]
-    at_most = fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
+    at_most = paper.blocks(n_arms=K, switching_cost=lam, horizon=T)
     N = _exact_blocks(K, lam, T, at_most)
     trivial = T * (sizes.largest if sizes is not None else 1.0) + lam * (N or at_most)
     largest = "T" if sizes is None else "T max Δ_i"
     rows.append(Bound("trivial", f"{largest} + λN", trivial, True, "any policy that plays these blocks", "trivial"))
     if K >= 2 and max(K, 6) <= T:
-        value = fixed.lower_bound(n_arms=K, switching_cost=lam, horizon=T)
+        value = paper.lower_bound(n_arms=K, switching_cost=lam, horizon=T)
         note = "any policy, against some losses; constant recalled from Dekel et al. 2014"
         rows.append(Bound("lower_bound", "(λK)^{1/3}T^{2/3}/(50 log₂ T)", value, lam * K <= T, note, "lower"))
     rows.append(Bound("blocks", "N ≤ K^{1/3}(T/λ)^{2/3} + 1", at_most, True, "never more than T", "blocks"))
@@ -102,12 +95,12 @@ def applicable(
 
 def _for_tsallis_switch(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
     statement = "5.25(λK)^{1/3}T^{2/3} + 6.4√(KT) + 3√(2K) + 5.25λ + 6.25"
-    value = fixed.theorem_1(n_arms=K, switching_cost=lam, horizon=T)
+    value = paper.theorem_1(n_arms=K, switching_cost=lam, horizon=T)
     rows = [Bound("theorem_1", statement, value, True, "holds for TsallisSwitch, any losses")]
     if gaps is not None and K >= 2:
         value, note = math.inf, "needs a unique best arm"
         if ties == 1:
-            value = fixed.theorem_1_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
+            value = paper.theorem_1_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
             note = "holds for TsallisSwitch, fixed gaps, unique best arm"
         statement = (
             "(66(λK)^{2/3}T^{1/3} + 32 ln T + 160λ^{2/3}T^{1/3}K^{1/6} + 160λ + 49λ² + 32)Σ1/Δ_i + 544λ/√K + λ + 66"
@@ -123,23 +116,23 @@ def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int
     exp = "holds for Exp3, regret alone" if lam > 0 else "holds for Exp3"
     few = _few_blocks(K, lam, T)
     rows = [
-        Bound("corollary_3", "4√(KT) + 1", ranges.corollary_3(n_arms=K, horizon=T), False, inf),
-        Bound("tsallis_inf", "4√(KT) + 1", ranges.tsallis_inf(n_arms=K, horizon=T), False, inf),
-        Bound("exp3", "2√(TK ln K)", ranges.exp3(n_arms=K, horizon=T), False, exp),
+        Bound("corollary_3", "4√(KT) + 1", paper.corollary_3(n_arms=K, horizon=T), False, inf),
+        Bound("tsallis_inf", "4√(KT) + 1", paper.tsallis_inf(n_arms=K, horizon=T), False, inf),
+        Bound("exp3", "2√(TK ln K)", paper.exp3(n_arms=K, horizon=T), False, exp),
     ]
     if few:
-        value = varying.theorem_4(n_arms=K, costs=lam, horizon=T)
+        value = paper.theorem_4(n_arms=K, costs=lam, horizon=T)
         rows.append(Bound("theorem_4", "7Σλ_n + 12√(KN) + 2", value, False, varying_policy))
     rows += _for_the_adaptive_policy(K, lam, T, gaps, ties) + _for_paused_and_guarded(K, lam, T, gaps, ties)
     if gaps is None or ties > 1 or K < 2:
         return rows
-    value = ranges.corollary_3_constrained(n_arms=K, horizon=T, gaps=gaps)
+    value = paper.corollary_3_constrained(n_arms=K, horizon=T, gaps=gaps)
     rows.append(Bound("corollary_3_constrained", "21(ln T + 1)Σ1/Δ_i + 34", value, False, inf))
-    value = ranges.tsallis_inf_constrained(n_arms=K, horizon=T, gaps=gaps)
+    value = paper.tsallis_inf_constrained(n_arms=K, horizon=T, gaps=gaps)
     statement = "Σ(4 ln T + 12)/Δ_i + 4 ln T + 1/Δ_min + 1.5√K + 8"
     rows.append(Bound("tsallis_inf_constrained", statement, value, False, inf))
     if few:
-        value = varying.theorem_4_constrained(n_arms=K, costs=lam, horizon=T, gaps=gaps)
+        value = paper.theorem_4_constrained(n_arms=K, costs=lam, horizon=T, gaps=gaps)
         statement = "ΣΣ(11λ_n + λ_{n+1} + 10√2/√n)²/(4Δ_i|B_n|) + Σ_{n≤N₀}2√2λ_n/√K + 4√(2N₀) + λ_1 + 2"
         rows.append(Bound("theorem_4_constrained", statement, value, False, varying_policy))
     return rows
@@ -150,11 +143,11 @@ def _for_the_adaptive_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties
     if K < 2:
         return []
     holds = "holds for AdaptiveTsallisSwitch"
-    value = adaptive_policy.adaptive(n_arms=K, switching_cost=lam, horizon=T)
+    value = own.adaptive(n_arms=K, switching_cost=lam, horizon=T)
     page = "docs/theory/adaptive.md"
     rows = [Bound("adaptive", f"O((λK)^{{1/3}}T^{{2/3}} + √(KT)), Theorem B of {page}", value, False, holds)]
     if gaps is not None and ties == 1:
-        value = adaptive_policy.adaptive_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
+        value = own.adaptive_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
         statement = f"c + D(1 + ln 2T)Σ1/Δ_i, Theorem C of {page}"
         rows.append(Bound("adaptive_constrained", statement, value, False, holds))
     return rows
@@ -177,7 +170,7 @@ def _for_paused_and_guarded(K: int, lam: float, T: int, gaps: Gaps | None, ties:
 
 def _few_blocks(K: int, lam: float, T: int) -> bool:
     """Tell whether Theorem 4's schedule is quickly run: |B_n| ≥ λ√(n/K), so N ≤ (1.5 T√K/λ)^{2/3} + 1."""
-    return T <= MOST_BLOCKS or (lam > 0 and T <= varying.COUNTABLE and 1.5 * T * math.sqrt(K) / lam <= MOST_BLOCKS**1.5)
+    return T <= MOST_BLOCKS or (lam > 0 and T <= paper.COUNTABLE and 1.5 * T * math.sqrt(K) / lam <= MOST_BLOCKS**1.5)
 
 
 def _exact_blocks(K: int, lam: float, T: int, at_most: float) -> int | None:
@@ -212,7 +205,7 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
     if isinstance(policy, TsallisSwitch):
         if policy.block_lengths is not None or cost != policy.switching_cost:  # another schedule, or another λ
             return None
-        value = partial(fixed.theorem_1, n_arms=policy.n_arms, switching_cost=cost)
+        value = partial(paper.theorem_1, n_arms=policy.n_arms, switching_cost=cost)
         return Proved("theorem-1", "Theorem 1", COST, value)
     if isinstance(policy, AdaptiveTsallisSwitch):
         return _proved_of_adaptive(policy, cost)
@@ -236,14 +229,14 @@ def _proved_of_adaptive(policy: AdaptiveTsallisSwitch, cost: float) -> Proved | 
     as_proved = policy.constants.longest_length <= 0.5 and policy.n_arms >= 2
     if not as_proved or cost != policy.switching_cost:
         return None
-    value = partial(adaptive_policy.adaptive, n_arms=policy.n_arms, switching_cost=cost, constants=policy.constants)
+    value = partial(own.adaptive, n_arms=policy.n_arms, switching_cost=cost, constants=policy.constants)
     return Proved("adaptive", "Theorem B of docs/theory/adaptive.md", COST, value)
 
 
 def proved_regret(policy: Policy) -> Proved | None:
     """Return the bound on regret alone, of a policy that ignores switching costs."""
     if isinstance(policy, Exp3):
-        return Proved("exp3", "Bubeck and Cesa-Bianchi", REGRET, partial(ranges.exp3, n_arms=policy.n_arms))
+        return Proved("exp3", "Bubeck and Cesa-Bianchi", REGRET, partial(paper.exp3, n_arms=policy.n_arms))
     if isinstance(policy, TsallisInf) and policy.estimator == "importance-weighted" and policy.loss_bound == 1.0:
-        return Proved("corollary-3", "Corollary 3", REGRET, partial(ranges.corollary_3, n_arms=policy.n_arms))
+        return Proved("corollary-3", "Corollary 3", REGRET, partial(paper.corollary_3, n_arms=policy.n_arms))
     return None

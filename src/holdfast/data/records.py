@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import one_of
+from holdfast.checks import different_names, one_of
 from holdfast.data.csv import FIRST_LINE, IF_MISSING, PLAIN, CsvFormat, read_csv
 from holdfast.errors import RANGE, InvalidParameter, Set, Words
 from holdfast.extras import pl
@@ -134,7 +134,7 @@ def read_trace(
     form
         How a CSV file is written.
     """
-    names = None if arms is None else _checked_names(arms)
+    names = None if arms is None else list(different_names("arms", arms))
     if isinstance(source, (str, Path)):
         trace = _from_file(Path(source), index, names, form)
     elif (frame := _as_frame(source)) is not None:
@@ -169,16 +169,6 @@ def _suffix(file: Path, known: Sequence[str]) -> str:
     if not file.is_file():
         raise InvalidParameter("source", "must be a file; there is none", str(file))
     return suffix
-
-
-def _checked_names(given: Sequence[str]) -> list[str]:
-    rule = "must be a list of different names, each a non-empty string"
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidParameter("arms", rule, given)
-    arms = list(given)
-    if not all(isinstance(name, str) and name for name in arms) or len(set(arms)) < len(arms):
-        raise InvalidParameter("arms", rule, arms)
-    return arms
 
 
 def _frame_in(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.decisions import holdout as holdback
+from holdfast.decisions import holdout
 from holdfast.decisions.codec import block_numbers, chosen_by, undamaged
 from holdfast.decisions.executor import Executor, stored_state
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss
@@ -255,7 +255,7 @@ class History:
             else:
                 log.write_parquet(file)
 
-    def compare(self, confidence: float = 0.95) -> holdback.Saving:
+    def compare(self, confidence: float = 0.95) -> holdout.Saving:
         """Return what the policy saves against the operator's rule, with an interval valid at any time.
 
         ``print(router.history.compare().words())`` says ``saves 7 % (2 to 12), since 3 March``. A unit is a block, in
@@ -272,7 +272,7 @@ class History:
             rule = "must be between 0 and 1 to compare: a part by the rule, a part by the policy"
             raise InvalidParameter("holdback", rule, share)
         began, held, sizes, costs, shares, prices = zip(*units, strict=True) if units else ((), (), (), (), share, 0.0)
-        found = holdback.compare(
+        found = holdout.compare(
             costs,
             np.array(held, dtype=np.bool_),
             shares,
@@ -284,7 +284,7 @@ class History:
         since = datetime.fromtimestamp(began[0], UTC).date() if units else None
         return replace(found, since=since, without_rule=without)
 
-    def judge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> holdback.Judgement:
+    def judge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> holdout.Judgement:
         """Return whether an arm is better than another, as `Router.judge`.
 
         Parameters
@@ -300,11 +300,11 @@ class History:
         units = [u for u in _judged(self.blocks(), setup, since, (one, other)) if min(u.chances) > 0.0]
         costs, given = [unit.cost for unit in units], np.array([unit.side for unit in units], dtype=np.int64)
         chances, sizes = [unit.chances for unit in units], [unit.size for unit in units]
-        found = holdback.judge(costs, given, chances, weights=sizes, bounds=setup.bounds, confidence=confidence)
+        found = holdout.judge(costs, given, chances, weights=sizes, bounds=setup.bounds, confidence=confidence)
         began = datetime.fromtimestamp(units[0].began, UTC).date() if units else None
         counts, waiting = [int((given == side).sum()) for side in (0, 1)], sum(math.isnan(cost) for cost in costs)
         said = arm, against, len(units), counts[0], counts[1]
-        return holdback.Judgement(*said, *found, confidence=confidence, since=began, open=waiting)
+        return holdout.Judgement(*said, *found, confidence=confidence, since=began, open=waiting)
 
     def compact(self, keep: int) -> int:
         """Remove the rows of settled blocks except the last `keep`, and give back their room. Return how many.

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar, TypedDict
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import different_names, real_number, whole_number
 from holdfast.decisions.options import Checked, checked_duration, given, option
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.settings import checked_arm, checked_name
@@ -64,13 +64,8 @@ def _arms(parameter: str, value: Any) -> Collection[int | str]:
 
 
 def _new_names(parameter: str, arms: object) -> tuple[str, ...]:
-    rule = "must be a list of different names"
-    if isinstance(arms, (str, bytes)) or not isinstance(arms, Iterable):
-        raise InvalidParameter(parameter, rule, arms)
-    names = tuple(arms)
-    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise InvalidParameter(parameter, rule, list(names))
-    return tuple(checked_arm(parameter, name) for name in names)
+    listed = arms if isinstance(arms, (str, bytes)) or not isinstance(arms, Iterable) else list(arms)
+    return tuple(checked_arm(parameter, name) for name in different_names(parameter, listed))
 
 
 def _by_arm(parameter: str, losses: Any) -> Any:

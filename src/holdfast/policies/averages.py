@@ -22,6 +22,7 @@ from holdfast.policies.policy import (
     Mask,
     PlainBlock,
     Policy,
+    Undrawn,
     WithoutProbabilities,
 )
 
@@ -68,19 +69,8 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     state.played[0] += rounds
 
 
-class Averaging(Policy):
+class Averaging(Undrawn):
     """A policy that keeps the total loss and the rounds of each arm."""
-
-    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """Return 1 for the block's arm: it was not drawn."""
-        p = np.zeros(self.n_arms)
-        p[int(block.arm[0])] = 1.0
-        return p
-
-    def given(self, state: Any, block: Any, arm: int, probability: float) -> bool:
-        """Return True: sums are of the arm that played."""
-        block.arm[0], block.probability[0] = arm, probability
-        return True
 
     def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
         """Correct the sums of the block's arm."""

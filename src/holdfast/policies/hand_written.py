@@ -16,7 +16,7 @@ from holdfast.checks import real, real_number, whole
 from holdfast.numerics.layout import ArmIndex, Array, NonNegative, PerArm, Probability, Scalar, Whole
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST
-from holdfast.policies.policy import Kernels, Mask, PlainBlock, Policy, WithSwitchingCost
+from holdfast.policies.policy import Kernels, Mask, PlainBlock, Undrawn, WithSwitchingCost
 
 ROUNDS = whole(least=1, most=int(LONGEST))
 
@@ -68,19 +68,8 @@ def begin_round(state: Any, block: Any, probability: float) -> None:
 
 
 @dataclass(frozen=True)
-class HandWritten(Policy):
+class HandWritten(Undrawn):
     """A rule without a bound, which plays round by round."""
-
-    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """Return 1 for the block's arm, unless it was a draw between it and others."""
-        p = np.zeros(self.n_arms)
-        p[int(block.arm[0])] = 1.0
-        return p
-
-    def given(self, state: Any, block: Any, arm: int, probability: float) -> bool:
-        """Return True: means are of the arm that played."""
-        block.arm[0], block.probability[0] = arm, probability
-        return True
 
     def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
         """Return the other arm with the least fast mean."""

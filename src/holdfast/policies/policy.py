@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -32,7 +31,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._numba.compile import takes
-from holdfast.checks import address_of, check_fields, checked_costs, number_range, real_number, whole, whole_number
+from holdfast.checks import (
+    address_of,
+    check_fields,
+    checked_costs,
+    different_names,
+    number_range,
+    real_number,
+    whole,
+    whole_number,
+)
 from holdfast.errors import NAMES, BadSavedState, HoldfastError, InvalidParameter, Set, Words
 from holdfast.numerics.layout import (
     ArmIndex,
@@ -176,7 +184,8 @@ class Policy(ABC):
     """Lowest and highest loss of one round; `switching_cost` uses the same units."""
 
     def __post_init__(self) -> None:
-        self._set("arms", _checked_names(self.arms))
+        if self.arms is not None:
+            self._set("arms", different_names("arms", self.arms))
         if self.arms is not None and self.n_arms in (0, len(self.arms)):
             self._set("n_arms", len(self.arms))
         elif self.arms is not None:
@@ -407,6 +416,21 @@ class WithoutProbabilities(Policy):
         raise HoldfastError(f"{self.label} does not know the probabilities of its arms")
 
 
+class Undrawn(Policy):
+    """A policy that names its arm without a draw, and learns what the arm that was played has lost."""
+
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
+        """Return 1 for the block's arm."""
+        p = np.zeros(self.n_arms)
+        p[int(block.arm[0])] = 1.0
+        return p
+
+    def given(self, state: Any, block: Any, arm: int, probability: float) -> bool:
+        """Return True: what is learnt is of the arm that played."""
+        block.arm[0], block.probability[0] = arm, probability
+        return True
+
+
 @dataclass(frozen=True)
 class FullInformation(Policy):
     """A policy that is told the losses of all arms."""
@@ -443,20 +467,6 @@ def rearranged(
         name: [new[name] if arm is None else values[arm] for arm in kept] if layout.kinds[name].per_arm else values
         for name, values in state.items()
     }
-
-
-def _checked_names(arms: object) -> tuple[str, ...] | None:
-    if arms is None:
-        return None
-    rule = "must be a list of different names"
-    if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence) or len(arms) == 0:
-        raise InvalidParameter("arms", rule, arms)
-    if not all(isinstance(name, str) and name for name in arms):
-        raise InvalidParameter("arms", rule + ", each a non-empty string", arms)
-    if len(set(arms)) < len(arms):
-        twice = next(name for name, count in Counter(arms).items() if count > 1)
-        raise InvalidParameter("arms", f"{rule}; {twice!r} is there twice", list(arms))
-    return tuple(arms)
 
 
 def must_be(holds: bool, what: str) -> None:

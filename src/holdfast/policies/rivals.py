@@ -13,7 +13,7 @@ from holdfast.numerics.layout import NonNegative, Range, Scalar, Whole, extended
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST, exp3_block, whole_rounds
 from holdfast.numerics.simplex import draw, exponential_weights, refined
-from holdfast.policies import tsallis as tsallis
+from holdfast.policies import tsallis
 from holdfast.policies.exp3 import Exp3Block, Exp3State, ExponentialWeights, observe
 from holdfast.policies.policy import Kernels, Policy, WithHorizon, WithSwitchingCost
 
@@ -169,7 +169,7 @@ SpmState = extended(tsallis.TsallisState, "SpmState", __name__, beta=Annotated[S
 """Algorithm 1's state, plus β of the next block."""
 
 
-class SpmParams(NamedTuple):
+class CostParams(NamedTuple):
     lam: float  # λ
 
 
@@ -236,12 +236,12 @@ class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
     """
 
     id: ClassVar[str] = "spm"
-    kernels = Kernels(choose_spm, tsallis.observe, SpmState, tsallis.TsallisBlock, params=SpmParams)
+    kernels = Kernels(choose_spm, tsallis.observe, SpmState, tsallis.TsallisBlock, params=CostParams)
 
     carried_over = Policy.carried_over  # β is that of these arms
 
-    def parameters(self) -> SpmParams:
-        return SpmParams(self.lam)
+    def parameters(self) -> CostParams:
+        return CostParams(self.lam)
 
 
 # Stability, penalty and switching cost matched: a learning rate that follows all three, on blocks of one length.
@@ -311,10 +311,6 @@ LazyState = extended(
 """EXP3's state, plus rounds begun, and Σ E b² over the lengths b of the blocks begun."""
 
 
-class LazyParams(NamedTuple):
-    lam: float  # λ
-
-
 @kernel
 def mean_length(t: float, K: float, lam: float) -> float:
     """Return 1/ε_t = max(1, λ^{2/3}(t/K)^{1/3}), the mean hold of an arm drawn in round t."""
@@ -372,8 +368,8 @@ class LazyExp3(WithSwitchingCost, ExponentialWeights):
 
     id: ClassVar[str] = "lazy-exp3"
     kernels = Kernels(
-        choose_lazy_exp3, observe, LazyState, Exp3Block, params=LazyParams
+        choose_lazy_exp3, observe, LazyState, Exp3Block, params=CostParams
     )  # its blocks have random lengths
 
-    def parameters(self) -> LazyParams:
-        return LazyParams(self.lam)
+    def parameters(self) -> CostParams:
+        return CostParams(self.lam)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import holdfast
-from holdfast.checks import one_of, real_number, whole_number
+from holdfast.checks import different_names, one_of, real_number, whole_number
 from holdfast.data.csv import PLAIN, CsvFormat
 from holdfast.data.records import read_frame
 from holdfast.errors import Form, HoldfastError, InvalidParameter, Set, Words, nearest, parameter_named, printable
@@ -409,9 +409,7 @@ def _numbered(
     arms: ArrayLike, names: Sequence[str] | None, n_arms: int | None, length: int
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return arms as numbers, and all names."""
-    if names is not None and (isinstance(names, str) or len(set(names)) < len(names) or not all(names)):
-        rule = "must be a list of different names, each a non-empty string"
-        raise InvalidParameter("arm_names", rule, names)
+    names = None if names is None else different_names("arm_names", names)
     played = np.asarray(arms)
     if played.shape != (length,) or played.dtype.kind not in "iuUOT":
         rule = f"must be an arm for each of {length} rounds: its number from 0, or its name"
