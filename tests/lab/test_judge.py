@@ -230,7 +230,8 @@ class AnyTables(PaperTables):
 
     def curve(self, table: str, policy: str, measure: str = "regret_with_switching") -> tuple[Array, Array]:
         self.asked.add(table)
-        last = max(horizons(SETTINGS)) if table.startswith("long") else SETTINGS.horizon  # a bound may add up all rounds
+        # a bound adds up every round
+        last = max(horizons(SETTINGS)) if table.startswith("long") else SETTINGS.horizon
         rounds = np.array([t for t in long_rounds(SETTINGS)[::8] if t <= last], dtype=np.float64)
         return rounds, np.outer(1.0 + 0.01 * np.arange(RUNS), np.sqrt(rounds))
 
