@@ -51,6 +51,18 @@ def test_a_game_of_conversations_says_how_many_are_open_and_what_the_next_draws(
     assert said(router).startswith("Block 4 drew ")
 
 
+def test_a_policy_that_does_not_know_its_probabilities_says_none(place):
+    router = place.open(policy=hf.ThompsonSampling(arms=["a", "b", "c"]), seed=3)
+    first = router.ask()
+    assert said(router).startswith(f"Block 1 drew {first.arm} among 3 arms; ")
+    router.pause("a")
+    assert {(d.arm == "a", d.probability) for d in router.ask(40)} == {(False, 0.0)}
+    key = router.ask(key="k1")
+    assert of_key(router, key).startswith("Conversation k1 drew ")
+    assert "probability" not in of_key(router, key)
+    assert said(router).endswith(" 1 conversation open.")
+
+
 def test_arms_beyond_the_most_likely_are_said_together(place):
     router = place.open(policy=hf.TsallisInf(8), seed=3)
     router.ask(key="k1")

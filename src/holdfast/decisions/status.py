@@ -89,6 +89,8 @@ def next_probabilities(transaction: Transaction, setup: Setup) -> Array:
     """Return the distribution of the next block or conversation, by what is known now."""
     if setup.policy.announces is not None:
         raise OutOfTurn(f"the probabilities of the next block depend on its {setup.policy.announces}")
+    if not setup.policy.knows_probabilities:
+        raise OutOfTurn(f"{setup.policy.label} does not know the probabilities of its arms")
     learner = stored_state(setup, transaction).learner
     learner.begin()
     p = learner.probabilities()

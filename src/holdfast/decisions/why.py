@@ -102,7 +102,7 @@ def why_drawn(setup: Setup, block: Block, played: int | str, left: int, n_arms: 
 def _of_block(setup: Setup, block: Block, played: int | str | None, left: int, n_arms: int) -> str:
     drawn_arm, probability = _draw(setup, block)
     name, stays = setup.name_of(assigned(block)[0]), "it is certain to stay for"
-    drawn = _drawn(block, drawn_arm, f"with probability {probability:.3g} among {n_arms} arms")
+    drawn = _drawn(block, drawn_arm, f"{_likely(setup, probability)} among {n_arms} arms")
     if name != drawn_arm:
         drawn, stays = f"{drawn}, more than its share, and went to {name}", f"{name} is certain to stay for"
     if block.forced == BY_RULE:
@@ -120,10 +120,14 @@ def _of_block(setup: Setup, block: Block, played: int | str | None, left: int, n
 def _drawn(block: Block, name: int | str, chance: str) -> str:
     said, by = f"Block {number(block.number)}", chosen_by(block)
     if by == "look":
-        return f"{said} is a look of the guard at {name}, drawn {chance}"
+        return f"{said} is a look of the guard at {name}, drawn{chance}"
     if by == "guard":
-        return f"{said} is the guard's, which has taken over: it drew {name} {chance}"
-    return f"{said} drew {name} {chance}"
+        return f"{said} is the guard's, which has taken over: it drew {name}{chance}"
+    return f"{said} drew {name}{chance}"
+
+
+def _likely(setup: Setup, probability: float) -> str:
+    return f" with probability {probability:.3g}" if setup.policy.knows_probabilities else ""
 
 
 def _draw(setup: Setup, block: Block) -> tuple[int | str, float]:
@@ -147,7 +151,7 @@ def why_conversation(setup: Setup, block: Block, played: int | str, round: int |
     """Explain why a conversation was handed the arm `played`, in its latest round if none is given."""
     drawn, probability = _draw(setup, block)
     name = setup.name_of(assigned(block)[0])
-    chosen = f"Conversation {block.key} drew {drawn} with probability {probability:.3g}"
+    chosen = f"Conversation {block.key} drew {drawn}{_likely(setup, probability)}"
     chosen = chosen if name == drawn else f"{chosen}, more than its share, and went to {name}"
     if block.forced == BY_RULE:
         chosen = f"Conversation {block.key} is left to your rule, which chose {name}"
@@ -172,7 +176,7 @@ def why_conversations(transaction: Transaction, setup: Setup) -> str | None:
     counts = counts if only else f"{counted(live, 'conversation')} open"
     try:
         chances = next_probabilities(transaction, setup).tolist()
-    except OutOfTurn:  # they depend on what is announced
+    except OutOfTurn:  # they depend on what is announced, or are not known
         return f"{counts}."
     likely = sorted(zip(chances, setup.active, strict=True), key=lambda pair: -pair[0])
     words = [f"{setup.name_of(arm)} {'' if i else 'with '}{p:.2f}" for i, (p, arm) in enumerate(likely[:SHOWN])]

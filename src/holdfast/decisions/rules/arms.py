@@ -15,6 +15,7 @@ from holdfast.decisions.models import BY_RULE, MOST_COUNT, Block
 from holdfast.decisions.rules.breakers import may_be_tried
 from holdfast.decisions.rules.report import View
 from holdfast.decisions.settings import Setup, assigned, odds_of, player_of
+from holdfast.policies.policy import NOT_KNOWN
 
 MOST_STRETCHES = 64
 """Times that a block or a conversation may be handed to other arms; each ask reads and writes them all."""
@@ -100,7 +101,11 @@ def _next_best(view: View, block: Block, call: HandOut) -> tuple[int, float]:
     """Return the arm to play while some are down, and its probability: docs/theory/decisions.md."""
     setup, learner, down = view.setup, view.learner(), call.down
     learner.block[:] = block_values(setup, block)
-    best, p = learner.next_best(no_stand_ins(setup, down)), learner.probabilities()
+    best = learner.next_best(no_stand_ins(setup, down))
+    if not setup.policy.knows_probabilities:
+        own = block.arm
+        return (setup.active[best] if own in down else own), NOT_KNOWN
+    p = learner.probabilities()
     if block.odds:
         odds = odds_of(block)
         p = np.array([odds.get(arm, 0.0) for arm in setup.active])

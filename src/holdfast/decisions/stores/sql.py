@@ -228,7 +228,8 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
             0 <= row.handed <= row.rounds <= MOST_COUNT
             and 0 <= row.asked <= MOST_COUNT
             and 0 <= row.forgotten <= row.settled <= row.block <= MOST_COUNT
-            and max(row.current, row.drawn, row.removed, row.gone) <= row.block
+            and max(row.current, row.removed, row.gone) <= row.block
+            and row.drawn <= row.block + row.heard  # rounds of a pin may be learnt from, each as a draw
             and min(row.current, row.drawn, row.removed, row.lateness, row.delay, row.leap) >= 0
             and 0 <= row.late <= row.heard
             and (row.arm >= 0 or row.current == 0)
