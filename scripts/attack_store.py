@@ -74,7 +74,7 @@ def random_trial(chance: random.Random, store: str) -> Trial:
         keys=0 if policy.waits_for_losses else chance.choice([0, 5, 40][guarded:]),
         learn_after=chance.choice([None, 1, 2, 5]),
         move_cost=None if policy.waits_for_losses else chance.choice([None, 0.1, 1.0][guarded:]),
-        **chance.choice(limits[guarded:]),
+        **chance.choice(limits[guarded:] if held < 1.0 else limits[:1]),
         processes=chance.randint(1, 4),
         threads=chance.randint(1, 4),
         mischief=chance.choice(

@@ -106,7 +106,7 @@ class Machine(RuleBasedStateMachine):
         options = {"patience": patience, "missing": missing, "remember": remember, "holdback": holdback}
         move_cost = None if self.policy.waits_for_losses or holdback == 1.0 else move_cost
         options |= {"learn_after": learn_after, "move_cost": move_cost}
-        breaker = None if holdback == 1.0 else breaker
+        breaker, limit = (None, Limit()) if holdback == 1.0 else (breaker, limit)
         options |= {} if breaker is None else {"breaker": breaker}
         options |= limit.given
         self.handles = [self.place.open("game", self.policy, seed=seed, **options), self.place.open("game")]

@@ -244,6 +244,8 @@ def test_a_new_arm_begins_with_its_share_and_leaves_with_it():
             {"share": {"a": 0.1}, "most_switches": (10, "1d")},
             "most_switches must be left out beside share",
         ),
+        (hf.Exp3(arms=["a", "b"]), {"share": {"a": 0.1}, "shadow": True}, "share is not for a shadow, a holdback of 1"),
+        (hf.Exp3(arms=["a", "b"]), {"most_switches": (1, "1d"), "shadow": True}, "most_switches is not for a shadow"),
     ],
 )
 def test_what_does_not_go_together_is_refused(policy, options, message):
@@ -297,6 +299,8 @@ def test_the_judgement_is_that_of_the_log(place):
     assert router.history.changes[-1]["reason"].startswith("worse: new loses")
     assert router.judge("new", "old") == found
     assert router.history.judge("new", "old", 0.5).high < found.high
+    router.change(add_arms=["new"], share={"new": 0.1}, reason="another release of that name")
+    assert router.judge("new", "old").units == 0
 
 
 def test_a_judgement_before_and_without_shares():

@@ -296,7 +296,7 @@ class History:
         one, other = (_arm_judged(setup, what, name) for what, name in (("arm", arm), ("against", against)))
         if one == other:
             raise InvalidParameter("against", "must be another arm", against)
-        since = max(setup.settings.held_since, gone)
+        since = max(setup.settings.held_since, gone, setup.since[one], setup.since[other])
         units = [u for u in _judged(self.blocks(), setup, since, (one, other)) if min(u.chances) > 0.0]
         costs, given = [unit.cost for unit in units], np.array([unit.side for unit in units], dtype=np.int64)
         chances, sizes = [unit.chances for unit in units], [unit.size for unit in units]
@@ -411,7 +411,7 @@ class Judged(NamedTuple):
 
 
 def _judged(blocks: Iterable[Block], setup: Setup, since: int, arms: tuple[int, int]) -> Iterator[Judged]:
-    """Return each unit begun under shares since the scale was changed.
+    """Return each unit begun under shares since the scale was changed and the arms were added.
 
     It counts for the arm that it was given to, whoever stood in for that while it was down.
     """

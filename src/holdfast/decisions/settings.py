@@ -295,9 +295,10 @@ class Settings(Checked):
         if self.move_cost is not None and policy.waits_for_losses:
             why = "which has no conversations: it waits for the losses of each draw"
             raise InvalidParameter("move_cost", f"is not for {policy.label}, {why}", self.move_cost)
-        if self.move_cost is not None and share == 1.0:
-            rule = "is not for a shadow, a holdback of 1: there your rule decides every conversation"
-            raise InvalidParameter("move_cost", rule, self.move_cost)
+        for name in ("move_cost", "breaker", "share", "most_switches") if share == 1.0 else ():
+            if (given := getattr(self, name)) is not None:
+                rule = "is not for a shadow, a holdback of 1: there your rule decides everything"
+                raise InvalidParameter(name, rule, _plain(given))
         if self.rounds is not None and policy.waits_for_losses:
             rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
             raise InvalidParameter("patience", rule, self.rounds)
@@ -310,9 +311,6 @@ class Settings(Checked):
         (low, high), level = policy.bounds, breaker.level
         if policy.full_information:
             rule = f"is not for {policy.label}, which sees the losses of all arms, and so that one fails"
-            raise InvalidParameter("breaker", rule, breaker.settings())
-        if self.holdback == 1.0:
-            rule = "is not for a shadow, a holdback of 1: there your rule decides everything"
             raise InvalidParameter("breaker", rule, breaker.settings())
         if level is not None and not low < level <= high:
             rule = f"must have a level above {low:g} and at most {high:g}, the units of {policy.label}"
