@@ -543,7 +543,7 @@ class Result:
         best
             True for the least mean of each measure, in each combination of the grid, in bold.
         spread
-            What stands behind the mean: ``"error"``, its standard error; ``"interval"``, half of its 95 % interval;
+            Number printed behind the mean: ``"error"``, its standard error; ``"interval"``, half of its 95 % interval;
             ``"sd"``, the standard deviation of a game; ``"none"``.
         """
         measures = self.measures if measures is None else measures
@@ -576,7 +576,7 @@ class Result:
         measure
             A column of the result.
         confidence
-            Of the interval.
+            Confidence of the interval.
         round
             A recorded round; the last unless given.
         """
@@ -620,7 +620,7 @@ class Result:
         baseline
             The name of a policy. A negative difference says that the other is lower.
         measure, confidence, round
-            As in `compare`.
+            See `compare`.
         """
         groups = self.frame.partition_by(self.grid, maintain_order=True) if self.grid else [self.frame]
         rows = []
@@ -683,7 +683,7 @@ class Result:
         scale
             ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half of the lines.
         x_scale
-            Of the rounds: ``"linear"`` or ``"log"``. Both scales ``"log"`` make a figure in which powers of T are
+            Scale of the rounds: ``"linear"`` or ``"log"``. Both scales ``"log"`` make a figure in which powers of T are
             straight lines; simulate it with ``checkpoints="log"``.
         band
             ``"sd"``: one standard deviation around the mean; ``"mean"``: the 95 % confidence interval of the mean;
@@ -695,7 +695,7 @@ class Result:
         axes
             Matplotlib axes to draw on, one for each measure.
         title
-            Of the figure. A long one becomes smaller, then wraps; ``figure.suptitle`` replaces it.
+            Title of the figure. A long one becomes smaller, then wraps; ``figure.suptitle`` replaces it.
         """
         from holdfast.report.plots import plot_result  # the one import that points up: pyproject.toml says why
 

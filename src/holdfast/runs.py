@@ -94,11 +94,11 @@ def record_of(
     name
         The name of this one.
     numbers
-        Of which kind they are (`numbers_of`).
+        Kind of the numbers (`numbers_of`).
     written
         The settings in the user's words.
     cells
-        What each part of the run is played with.
+        Settings of each part of the run.
     """
     return plain(
         {
@@ -275,9 +275,9 @@ class Outputs:
     Parameters
     ----------
     folder
-        Where they are.
+        Folder of the files.
     what
-        What writes them, for errors: ``"a replay"``.
+        Name of the writer, for errors: ``"a replay"``.
     manifest
         The name of the manifest.
 

@@ -119,7 +119,7 @@ class Server:
         Parameters
         ----------
         method, path
-            Of the request.
+            Method and path of the request.
         body
             As JSON.
         seconds
@@ -153,7 +153,7 @@ class Server:
         Parameters
         ----------
         method, path, body, seconds
-            As in `call`.
+            See `call`.
         """
         found = self.call(method, path, body, seconds)
         try:
@@ -162,7 +162,7 @@ class Server:
             raise Unreachable(f"{self.url} is no Holdfast server: its answer is not JSON") from None
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """Return what `work` returns, without blocking the event loop."""
+        """Run `work` without blocking the event loop."""
         self._after_fork()
         if self._threads is None:
             self._threads = ThreadPoolExecutor(POOL, "holdfast-client")

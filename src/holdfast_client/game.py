@@ -223,7 +223,7 @@ class Game:
         outcomes
             By id, or pairs of ids and outcomes.
         deadline
-            As in `tell`, for each 5,000.
+            See `tell`, for each 5,000.
         """
         pairs = outcomes.items() if isinstance(outcomes, Mapping) else outcomes
         told = [(id, dict(one) if isinstance(one, Mapping) else {"loss": one}) for id, one in pairs]
@@ -259,7 +259,7 @@ class Game:
         Parameters
         ----------
         n, fallback, deadline, options
-            As in `ask`.
+            See `ask`.
         """
         asked = self.server.in_thread(self.ask, n, fallback=fallback, deadline=deadline, **options)
         try:
@@ -277,7 +277,7 @@ class Game:
         Parameters
         ----------
         id, loss, deadline, outcome
-            As in `tell`.
+            See `tell`.
         """
         told = self.server.in_thread(self.tell, id, loss, deadline=deadline, **outcome)
         try:
@@ -342,7 +342,7 @@ class Game:
         return found
 
     def compare(self, confidence: float = 0.95) -> dict[str, Any]:
-        """Return what the policy saves against the operator's rule, with its interval, and in ``words``."""
+        """Compare the policy with the operator's rule: the saving with its interval, and in ``words``."""
         found: dict[str, Any] = self.send("GET", f"/compare?confidence={confidence!r}")
         return found
 
@@ -395,7 +395,7 @@ def open(
     Parameters
     ----------
     url, token, retry, timeout
-        As in `Server`.
+        See `Server`.
     name
         The game's name.
     local

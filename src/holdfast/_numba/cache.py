@@ -47,7 +47,7 @@ def folder() -> Path:
 
 
 def read(key: str) -> bytes | None:
-    """Return what was kept under `key`, if it is there, complete and trusted."""
+    """Return the entry for `key` if it is there, complete and trusted."""
     file = folder() / (key + SUFFIX)
     with suppress(OSError):
         if not _trusted(file.parent):

@@ -49,7 +49,7 @@ _COMPILE = _dispatcher()
 
 
 def frozen(kernel: Callable[..., Any]) -> str:
-    """Return what distinguishes two compilations of a kernel in this process: a hash of what it reads.
+    """Return a hash of everything a kernel reads, which distinguishes two compilations in this process.
 
     Kernels compiled with other values are recompiled; one that draws random numbers of its own is refused.
     """

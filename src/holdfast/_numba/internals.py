@@ -68,7 +68,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
         return self.part.get_call_template(arguments, keywords)
 
     def get_overload(self, signature: Any) -> Any:
-        """Return what a compiled caller's code refers to."""
+        """Return the reference that a compiled caller's code holds."""
         return self.part.get_overload(signature)
 
     def recompile(self) -> None:
@@ -127,7 +127,7 @@ class Part(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
         self.targetctx.insert_user_function(compiled.fndesc, compiled.fndesc, [compiled.library])
 
     def get_overload(self, signature: Any) -> Any:
-        """Return what a caller's code refers to."""
+        """Return the reference that a caller's code holds."""
         arguments, _ = sigutils.normalize_signature(signature)
         return self.overloads[tuple(arguments)].fndesc
 
@@ -215,7 +215,7 @@ def _called_from_outside(library: Any) -> list[str]:
 
 
 def _in_one_line(message: str) -> str:
-    """Return what is wrong with a kernel that does not compile, and where in the user's file."""
+    """Return why a kernel does not compile, and the line in the user's file."""
     lines = [line.strip() for line in message.splitlines()]
     said = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
     wrong = said[0]

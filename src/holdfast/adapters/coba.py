@@ -30,7 +30,7 @@ class HoldfastLearner(Learner):
     rewards
         Lowest and highest reward; those outside are clipped.
     seed
-        As in `Policy.player`.
+        See `Policy.player`.
     """
 
     def __init__(self, policy: Policy, rewards: tuple[float, float] = (0.0, 1.0), seed: int | None = None) -> None:

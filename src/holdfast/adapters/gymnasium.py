@@ -29,7 +29,7 @@ class HoldfastEnv(gymnasium.Env):
     Parameters
     ----------
     environment
-        Where losses come from. Its arms are in their own order, also where it is `shuffled`.
+        The source of losses. Its arms keep their own order, even if it is `shuffled`.
     switching_cost
         λ.
     horizon

@@ -69,7 +69,7 @@ class HoldfastRouting(CustomLogger):
         The store or server that keeps the games, as in `holdfast.open`. Each model group is a game of its name. One
         that exists keeps its policy and its settings; else it begins at the first request.
     scale
-        How measures become a loss, for new games: `latency` (seconds), `first_token` (seconds, of streams), `price`
+        Turns measures into a loss, for new games: `latency` (seconds), `first_token` (seconds, of streams), `price`
         (dollars), `price_per_1k` (dollars for 1,000 tokens), `uncached` (share of the prompt that no cache had).
     policy
         From the deployments' ids to the policy of a new game.
@@ -218,7 +218,7 @@ class HoldfastRouting(CustomLogger):
     async def async_log_success_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: datetime, end_time: datetime
     ) -> None:
-        """Report what a request has cost."""
+        """Report the cost of a request."""
         await self._tell(kwargs, lambda: measured(kwargs, response_obj, start_time, end_time))
 
     async def async_log_failure_event(
@@ -280,7 +280,7 @@ def _id_of(deployment: Any) -> str | None:
 
 
 def _marked(kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
-    """Return what `async_filter_deployments` has left in a request, and the deployment that was used."""
+    """Return the note that `async_filter_deployments` left in a request, and the deployment used."""
     given = kwargs.get("litellm_params") or {}
     for place in ("litellm_metadata", "metadata"):
         mark = (given.get(place) or {}).get(MARK)

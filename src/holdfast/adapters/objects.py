@@ -41,9 +41,9 @@ def play(
     policies
         By name, functions from the number of a replication to a new object. A player of ours is one.
     environment
-        What they play against. One that reacts to what is played, or closes arms, is refused.
+        The source of losses. One that reacts to what is played, or closes arms, is refused.
     horizon, switching_cost, replications, seed, checkpoints
-        As in `simulate`; λ is a number.
+        See `simulate`; λ is a number.
 
     Examples
     --------

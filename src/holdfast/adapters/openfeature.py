@@ -44,7 +44,7 @@ class HoldfastProvider(OFREPProvider):
     Parameters
     ----------
     base_url
-        Of a `holdfast serve`.
+        Address of a `holdfast serve`.
     token
         What `holdfast token make --role decide` printed.
     timeout
@@ -59,7 +59,7 @@ class HoldfastProvider(OFREPProvider):
         self._room, self._rests = BoundedSemaphore(MOST), 0.0
 
     def get_provider_hooks(self) -> list[Any]:
-        """Return what remembers decisions."""
+        """Return the hook that remembers decisions."""
         return [_Remember(self._decided)]
 
     def track(
@@ -100,7 +100,7 @@ class HoldfastProvider(OFREPProvider):
             LOG.warning("the loss of %r was not told: %s", game, error)
 
     def shutdown(self) -> None:
-        """Tell what is left to tell."""
+        """Report the losses that are still queued."""
         self._telling.shutdown(wait=True)
         super().shutdown()
 

@@ -118,7 +118,7 @@ class HAProxy:
         return {arm for arm in self.arms if arm in rows and rows[arm]["status"].startswith(("DOWN", "MAINT"))}
 
     def counts(self, arm: str) -> Counts:
-        """Return what ``show stat`` says. Its mean latency is that of the last 1,024 requests."""
+        """Read ``show stat``. Its mean latency is that of the last 1,024 requests."""
         row = self._rows().get(arm)
         if row is None:
             raise HoldfastError(f"HAProxy's backend {self._backend!r} has no server {arm!r}")
@@ -326,7 +326,7 @@ class Steering:
 
 
 def steerings_of(settings: Mapping[str, Any]) -> Iterator[Steering]:
-    """Yield what a configuration describes: a game, or those in ``games``, for which the rest is common."""
+    """Yield the games of a configuration: one, or those in ``games``, which share the rest."""
     common = dict(settings)
     games = common.pop("games", None)
     if games is None:

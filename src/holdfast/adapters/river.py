@@ -31,9 +31,9 @@ class HoldfastPolicy(RiverPolicy):
     rewards
         Lowest and highest reward; those outside are clipped.
     seed
-        As in `Policy.player`.
+        See `Policy.player`.
     reward_obj, reward_scaler, burn_in
-        As in river. What is played in the burn-in is not learnt from.
+        See river. Nothing is learnt during the burn-in.
     """
 
     def __init__(

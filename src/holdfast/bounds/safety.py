@@ -118,7 +118,7 @@ def paused_constrained(
     corruption
         Γ = 2Σγ_t, where the losses of round t were changed by at most γ_t before it was drawn.
     fallback
-        Who plays while Tsallis-INF is paused.
+        The policy that plays while Tsallis-INF is paused.
 
     Examples
     --------

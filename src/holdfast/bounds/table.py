@@ -70,7 +70,7 @@ def applicable(
     gaps
         Δ_i of the suboptimal arms: a list, or one number for all.
     best_arms
-        How many arms share the least mean.
+        Number of arms that share the least mean.
     """
     K, lam, T = paper.arms(n_arms), paper.cost(switching_cost), paper.rounds(horizon)
     ties = whole_number("best_arms", best_arms, least=1, most=K)

@@ -132,7 +132,7 @@ def read_trace(
     arms
         Names of the columns of an array, or the columns to take of a table that has names; others may hold anything.
     form
-        How a CSV file is written.
+        Format of a CSV file.
     """
     names = None if arms is None else list(different_names("arms", arms))
     if isinstance(source, (str, Path)):
@@ -374,9 +374,9 @@ def read_records(
     long
         The names of three columns, time, arm and loss, where each row has the loss of one arm at one time.
     form
-        How a CSV file is written.
+        Format of a CSV file.
     fill
-        Where times are missing or doubled, or values are missing: None refuses the record, ``"last"`` takes the last
+        Treatment of missing or doubled times and of missing values: None refuses the record, ``"last"`` takes the last
         value known (of a doubled time the last row), ``"ignore"`` takes the rows as they stand.
     missing
         ``"unavailable"``: an arm without a value in a round was not available in it.

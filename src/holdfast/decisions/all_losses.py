@@ -49,7 +49,7 @@ def look_ahead(setup: Setup, learner: Learner, forecast: Any, down: frozenset[in
 
 
 def learn(setup: Setup, learner: Learner, block: Array, losses: Mapping[int, float]) -> InvalidParameter | None:
-    """Let the policy observe a round. Return what is wrong with the losses, if anything; then nothing has changed."""
+    """Let the policy observe a round. Return the complaint if the losses are refused; nothing has changed then."""
     policy = setup.policy
     learner.block[:] = block
     row = np.array([losses.get(arm, math.nan) for arm in setup.active])

@@ -88,7 +88,7 @@ def checked_breaker(parameter: str, given: Any) -> Breaker | None:
 
 
 class Fuse(NamedTuple):
-    """What the breaker knows of one arm."""
+    """A breaker's record of one arm."""
 
     recent: str = ""
     """Its latest losses, oldest first: 1 for a failure, 0 for another. It begins with a failure."""
@@ -128,7 +128,7 @@ Fuses = dict[int, Fuse]
 
 
 def fuses_of(text: str) -> Fuses:
-    """Return what `text_of` wrote."""
+    """Read the output of `text_of`."""
     try:
         found = {int(arm): Fuse(*parts) for arm, parts in json.loads(text or "{}").items()}
         return {arm: fuse._replace(tried=fuse.tried and (fuse.tried[0], fuse.tried[1])) for arm, fuse in found.items()}
@@ -137,6 +137,6 @@ def fuses_of(text: str) -> Fuses:
 
 
 def text_of(fuses: Fuses) -> str:
-    """Return what is known of the arms as JSON; empty where nothing is."""
+    """Return the records of the arms as JSON; empty if there are none."""
     known = {arm: fuse for arm, fuse in sorted(fuses.items()) if fuse != Fuse()}
     return json.dumps(known) if known else ""

@@ -376,7 +376,7 @@ def end(router: Router, key: Annotated[str, typer.Argument(help="The conversatio
 def observe(
     router: Router, losses: Annotated[list[str], typer.Argument(metavar="ARM=LOSS...", help="What each arm lost.")]
 ) -> tuple[Any, str]:
-    """Report what all arms lost in a round without a decision."""
+    """Report the losses of all arms in a round without a decision."""
     router.observe(_losses(router, losses))
     return _done(router)
 

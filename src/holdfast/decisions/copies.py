@@ -73,8 +73,8 @@ def backup(url: str, target: str | Path, *, overwrite: bool = False) -> Path:
 def restore(source: str | Path, url: str) -> Path | None:
     """Replace a store's contents by a copy. Processes that use the store continue with the copy's games.
 
-    What the store held is kept beside it, in a file whose path is returned; None if there was no store. Each game has a
-    line in its history that says so.
+    Keep the previous content in a file beside the store and return its path; None if there was no store. The history
+    of each game has a line that says so.
 
     They see one transaction with new versions, so none continues from a cached state. Rounds handed out
     since the copy was made are handed out again, under the same ids: restart the workers that still hold decisions.

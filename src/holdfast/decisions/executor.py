@@ -342,7 +342,7 @@ class Executor:
     # ---- looking
 
     def read(self, look: Callable[[Transaction, Setup], T]) -> T:
-        """Return what `look` finds in the game, as of one moment."""
+        """Return the result of `look`, a consistent read of the game."""
 
         def read_once() -> T:
             until, seen = time.monotonic() + self._timeout, self._revision

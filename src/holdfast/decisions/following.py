@@ -52,7 +52,7 @@ class DecisionRecord:
 
 
 def record_of(transaction: Transaction, setup: Setup, id: str) -> DecisionRecord:
-    """Return what is known of a decision, inside a transaction."""
+    """Collect everything known about a decision, inside a transaction."""
     head, (number, round) = transaction.head, setup.ids.parse(id)
     found = transaction.blocks("number", number)
     if not found:

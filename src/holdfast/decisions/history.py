@@ -256,7 +256,7 @@ class History:
                 log.write_parquet(file)
 
     def compare(self, confidence: float = 0.95) -> holdout.Saving:
-        """Return what the policy saves against the operator's rule, with an interval valid at any time.
+        """Compare the policy with the operator's rule: the saving, with an interval valid at any time.
 
         ``print(router.history.compare().words())`` says ``saves 7 % (2 to 12), since 3 March``. A unit is a block, in
         which every round counts, or a conversation, of which the mean counts. It is about the rows that are there,
@@ -290,7 +290,7 @@ class History:
         Parameters
         ----------
         arm, against, confidence
-            As in `Router.judge`.
+            See `Router.judge`.
         """
         setup, gone = self._executor.read(lambda transaction, setup: (setup, transaction.head.gone))
         one, other = (_arm_judged(setup, what, name) for what, name in (("arm", arm), ("against", against)))
@@ -484,7 +484,7 @@ def named_moves(block: Block, names: Sequence[int | str]) -> str | None:
 
 
 def _draw(block: Block, names: Sequence[int | str]) -> dict[str, Any]:
-    """Return what the policy drew for a block, played or not; nothing where an operator chose."""
+    """Return the policy's draw for a block, played or not; None if an operator chose."""
     if block.forced != BY_RULE or not block.data:  # a server does not send it
         return {} if block.forced else {"drawn": names[block.arm], "drawn_probability": block.probability}
     with undamaged(f"block {block.number}"):

@@ -226,7 +226,7 @@ def judge(
     bounds
         The lowest and the highest cost.
     confidence
-        Of the interval.
+        Confidence of the interval.
 
     Examples
     --------
@@ -270,15 +270,15 @@ def compare(
         The cost of each unit in the order in which they were assigned; NaN where it is not final yet. With weights, the
         cost of each round of it.
     held_back
-        Whether each was given to the old rule.
+        True for each unit that was given to the old rule.
     probability
-        π, with which each was: 0.1 for a tenth; or one for each.
+        π, the probability of that: 0.1 for a tenth; or one for each unit.
     weights
         The size of each unit, such as its rounds, 1 at least; known before it was assigned.
     bounds
         The lowest and the highest cost that a unit, or a round of it, can have; the highest may be one for each.
     confidence
-        Of the interval of the difference and of that of the share together.
+        Joint confidence of the intervals of the difference and of the share.
 
     Examples
     --------
@@ -327,14 +327,14 @@ class Units:
     y
         Costs above the lowest, for each unit of size; not a number where one is not final.
     unknown
-        Which are not.
+        True for each unit whose cost is not final.
     sides
-        Which are of the one side, and which of the other: the policy's and the rule's, or those of two arms. Units of
+        Masks of the two sides: the policy's and the rule's, or those of two arms. Units of
         neither add m₁ − m₀.
     size
-        Of each.
+        Size of each unit.
     chances
-        The probabilities with which each was to be of the one side and of the other.
+        The probabilities of each unit to be of the one side and of the other.
     span
         The highest cost of each less the lowest.
     """
@@ -440,7 +440,7 @@ def radius(V: ArrayLike, scale: float, error: float, largest: float = 1.0) -> Nu
     scale
         c for a unit of size 1.
     error
-        How likely it may be wrong at some time.
+        Probability that it is wrong at some time.
     largest
         The size of the largest unit so far: the first λ are too large for it, and are dropped.
     """

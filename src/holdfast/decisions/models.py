@@ -153,7 +153,7 @@ class Head(NamedTuple):
     next_idle: float | None = None
     """Lower bound on when a conversation has been idle too long."""
     breakers: str = ""
-    """What breakers know of the arms, as JSON (`breaker.Fuse`); empty where nothing has failed."""
+    """Breaker records of the arms, as JSON (`breaker.Fuse`); empty if nothing has failed."""
     stays: float = 0.0
     """Time until which the budget of switches is used up."""
     format: int = FORMAT

@@ -46,7 +46,7 @@ def content_of(request: Any) -> str:
 
 
 def _written_plain(value: Any) -> Any:
-    """Return what JSON does not know as something that it does."""
+    """Convert a value that JSON does not know."""
     if isinstance(value, datetime):
         return value.timestamp()
     if isinstance(value, Mapping):
@@ -113,13 +113,13 @@ class Ask(Checked, Request):
     Parameters
     ----------
     n
-        How many. There are fewer only where the policy waits for the losses of one block before it begins the next.
+        Number of decisions. There are fewer only if the policy waits for the losses of one block before the next.
     request
         An idempotency key: a name of this call, unique among all asks. If the answer was lost, the same call with the
         same name gets the same decisions, for as long as their losses are kept one by one (`remember`). Another ask
         under it is refused (`OtherRequest`).
     switching_cost, loss_bound
-        What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
+        Announcement at the start of a block (`policy.announces`), for blocks that begin in this call.
     available
         The arms that can be played now; without it, all that are not paused (`pause`). While the arm of the block is
         not among them, the most likely other one is played, and the block learns what that one lost.
@@ -128,7 +128,7 @@ class Ask(Checked, Request):
         not idle for longer than `key_life`. It is learnt from when it has ended, or after `learn_after` rounds, by the
         mean of its losses, while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
     move_cost, key_life
-        What moving this conversation costs now, and how long it may be idle after this ask, in place of the game's
+        Cost of moving this conversation now, and how long it may be idle after this ask, instead of the game's
         settings (`holdfast.open`). A cost makes it leave its arm where that pays.
     rule
         The arm that your own rule chooses now: it is played where the block or the conversation is the rule's

@@ -89,7 +89,7 @@ Outcomes = Mapping[str, float | Mapping[str, Any]] | Iterable[tuple[str, float |
 
 
 def receipts_of(answers: Answers, one: bool) -> Receipt | list[Receipt]:
-    """Return what the caller of `Router.tell` gets for these answers, or raise why it was refused."""
+    """Return the receipts for these answers, or raise the refusal."""
     refused = [answer for answer in answers if isinstance(answer, HoldfastError)]
     if one and refused:
         raise refused[0]
@@ -183,8 +183,8 @@ class Router:
         Parameters
         ----------
         n
-            How many. There are fewer only where the policy waits for the losses of one block before it begins the
-            next. Without it, one decision is returned instead of a list.
+            Number of decisions. There are fewer only if the policy waits for the losses of one block before the next.
+            Without it, one decision is returned instead of a list.
         options
             Fields of `Ask`: ``request`` (an idempotency key), ``available`` (the arms that can be played now), ``key``
             (of a conversation), ``rule``, ``fallback``, ``deadline`` and others.
@@ -289,7 +289,7 @@ class Router:
         Parameters
         ----------
         id, loss, deadline, outcome
-            As in `tell`.
+            See `tell`.
         """
         request, one = self.telling(id, loss, outcome)
         seconds = None if deadline is None else checked_deadline("deadline", deadline)
@@ -306,7 +306,7 @@ class Router:
         Parameters
         ----------
         id, loss, outcome
-            As in `tell`.
+            See `tell`.
         """
         one = isinstance(id, str) or loss is not None or bool(outcome)
         try:
@@ -423,7 +423,7 @@ class Router:
         arm, against
             The two arms, such as a new one and the one that is used now.
         confidence
-            Of the interval of the difference of their mean losses.
+            Confidence of the interval for the difference of their mean losses.
         """
         return self.history.judge(arm, against, confidence)
 
@@ -502,7 +502,7 @@ class Router:
         reason
             Kept in the history.
         settings
-            As in `holdfast.open`. With another scale, losses before and after are not comparable: a new game is
+            See `holdfast.open`. With another scale, losses before and after are not comparable: a new game is
             often better.
         """
         given = given_settings("change", settings)
@@ -543,7 +543,7 @@ class Router:
         arm
             The arm to play.
         until
-            As in `pause`; if left out, until `unpin`.
+            See `pause`; if left out, until `unpin`.
         reason
             Kept in the history.
         """

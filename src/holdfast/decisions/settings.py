@@ -159,13 +159,13 @@ class Settings(Checked):
     Parameters
     ----------
     patience
-        How long to wait for losses after the call that handed out the last round of a block: a timedelta, a number of
+        Wait for losses after the call that handed out the last round of a block: a timedelta, a number of
         further rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are
         asked for at once, 50 at least; and three times as long as losses take, a minute at least) or ``"forever"``.
         While a policy waits for its losses no rounds pass: for it time alone counts. A loss that comes after that
         counts all the same, in place of what stood for it, and is ``late``.
     missing
-        What counts for a loss that has not come in time: ``"highest"`` (the default: silence is a failure, until the
+        Stand-in for a loss that has not arrived in time: ``"highest"`` (the default: silence is a failure, until the
         loss comes after all), ``"mean"`` (of the block's losses; where there are none, of the arm's so far, else the
         middle of the range), a fixed loss, or ``"drop"`` (the rounds are ignored).
     remember
@@ -175,16 +175,16 @@ class Settings(Checked):
         Blocks whose rows are kept, for the history and the comparison; 100,000 by default. Older ones are in the totals
         and in the sums of their days (`History.days`).
     scale
-        How latency, price and the like become a loss, so that they can be reported as they were measured:
+        Scale that turns latency, price and the like into a loss, so that they can be reported as measured:
         ``router.tell(id, latency=1.3, price=0.004)``.
     key_life
-        How long a conversation (`Router.ask` with a key) may be idle before it ends, so that its next ask draws anew;
+        Time that a conversation (`Router.ask` with a key) may be idle before it ends, so that its next ask draws anew;
         an hour by default. Where it stays with its arm for a cache, as long as that lives.
     learn_after
         Rounds after which an open conversation is learnt from, once their losses are in; by default when it has
         ended. It is then judged by these rounds alone, and earlier.
     move_cost
-        What moving a conversation costs, in the units of a loss. It then leaves its arm where another is expected to
+        Cost of moving a conversation, in the units of a loss. It then leaves its arm where another is expected to
         save more than that in the turns to come, and at once where its arm is down or keeps failing. ``"off"``: never.
     holdback
         Share of blocks and conversations left to your own rule, such as 0.1, so that the two can be
@@ -595,7 +595,7 @@ class Part(NamedTuple):
 
 
 def parts_of(block: Block, handed: int, losses: Callable[[], Iterable[Loss]]) -> dict[int, Part]:
-    """Return what each arm played of a block so far. `losses` is called only if there are several."""
+    """Return each arm's part of a block so far. `losses` is called only if there are several arms."""
     if not block.played:
         return {block.arm: Part(handed, block.told, block.losses, block.squares)}
     by = players_of(block, handed)

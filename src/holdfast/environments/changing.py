@@ -83,7 +83,7 @@ class ChangingEnvironment(Environment):
         horizon
             The number of rounds.
         seed, replication
-            Of the game.
+            Seed and replication of the game.
         played
             For an environment that reacts: the arm of each round, in blocks of one. If nothing is played unless given.
         """
@@ -173,7 +173,7 @@ class RandomChanges(WithinRange):
     low, high
         Means are uniform between them.
     noise, shuffled
-        As in every changing environment.
+        See `ChangingEnvironment`.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class OrnsteinUhlenbeck(WithinRange):
     low, high
         Levels are uniform between them, drawn in each game.
     noise, shuffled
-        As in every changing environment.
+        See `ChangingEnvironment`.
 
     Examples
     --------
@@ -300,7 +300,7 @@ class Outages(WithinRange):
     low, high
         Levels are uniform between them, drawn in each game.
     noise, shuffled
-        As in every changing environment.
+        See `ChangingEnvironment`.
 
     Examples
     --------
@@ -355,7 +355,7 @@ class Seasons(ChangingEnvironment):
     swing, middle
         The mean is `middle` + `swing`·sin(2π(t/`period` + phase)), cut off at 0 and 1.
     noise, shuffled
-        As in every changing environment.
+        See `ChangingEnvironment`.
 
     Examples
     --------
@@ -414,7 +414,7 @@ class CommonJumps(ChangingEnvironment):
     gap
         The largest distance.
     noise, shuffled
-        As in every changing environment.
+        See `ChangingEnvironment`.
 
     Examples
     --------
@@ -475,7 +475,7 @@ class MarkovChain(ChangingEnvironment):
     n_arms
         K, where every arm has a chain of its own.
     noise, shuffled
-        As in every changing environment.
+        See `ChangingEnvironment`.
 
     Examples
     --------
@@ -581,7 +581,7 @@ class TiringArms(WithinRange):
     low, high
         Levels are uniform between them, drawn in each game.
     noise, shuffled
-        As in every changing environment.
+        See `ChangingEnvironment`.
 
     Examples
     --------

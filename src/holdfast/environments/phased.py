@@ -208,7 +208,7 @@ class Bernoulli(Phased):
         gap
             By how much the best arms are better.
         best_arms
-            How many arms are best; they come first.
+            Number of best arms; they come first.
         mean
             The mean loss of the others.
         shuffled
@@ -263,7 +263,7 @@ class ConstrainedBernoulli(Phased):
     shuffled
         Rotate the arms by a random number of places, drawn in each replication.
     best_arms
-        How many arms are best; they come first.
+        Number of best arms; they come first.
     growth
         By how much phases grow.
     phases
@@ -515,7 +515,7 @@ class Corrupted(HardCase):
     stretches
         Into how many equal runs of rounds the corruption is cut.
     shuffled, noise
-        As in `PiecewiseConstant`.
+        See `PiecewiseConstant`.
 
     Examples
     --------
@@ -560,7 +560,7 @@ class Drifting(HardCase):
     steps
         Phases of equal length.
     shuffled, noise
-        As in `PiecewiseConstant`.
+        See `PiecewiseConstant`.
 
     Examples
     --------
@@ -598,9 +598,9 @@ class Seasonal(HardCase):
     swing, gap
         Together at most ½.
     lag
-        How far the seasons of the arms are apart: 0 for one season, 1 for arms spread over the whole of it.
+        Spread of the arms' seasons: 0 for a common season, 1 for phases spread over all of it.
     shuffled, noise
-        As in `PiecewiseConstant`.
+        See `PiecewiseConstant`.
 
     Examples
     --------
@@ -642,9 +642,9 @@ class ChangingBest(HardCase):
     gap
         Δ, at most ½.
     changes
-        How often the best arm changes, at equal distances.
+        Number of changes of the best arm, evenly spaced.
     shuffled, noise
-        As in `PiecewiseConstant`.
+        See `PiecewiseConstant`.
 
     Examples
     --------
@@ -683,7 +683,7 @@ class UnseenTurn(HardCase):
     gap, drop
         At most ½, and `drop` the larger.
     shuffled, noise
-        As in `PiecewiseConstant`.
+        See `PiecewiseConstant`.
 
     Examples
     --------
@@ -724,9 +724,9 @@ class JumpingLevels(HardCase):
     gap
         Δ, at most ½.
     seed
-        Of the levels: they are the same in every replication.
+        Seed of the levels, which are the same in every replication.
     shuffled, noise
-        As in `PiecewiseConstant`, but without noise unless given.
+        See `PiecewiseConstant`, but without noise unless given.
 
     Examples
     --------

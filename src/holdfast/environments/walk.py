@@ -69,7 +69,7 @@ class MultiScaleWalk(Environment):
     n_arms, horizon
         K and T; there are no rounds past T.
     seed
-        Of the walk and of χ.
+        Seed of the walk and of χ.
     switching_cost
         λ in ε.
     shuffled

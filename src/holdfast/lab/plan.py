@@ -159,11 +159,11 @@ class Setting:
         policies
             By name, or as tables that `described_policy` takes.
         checkpoints
-            How many rounds to record, evenly spaced, or which.
+            Number of rounds to record, evenly spaced, or the rounds themselves.
         replications, seed
-            As in `simulate`.
+            See `simulate`.
         name, columns
-            Of its table; the name is the setting's unless given.
+            Keys of its table; the name is the setting's unless given.
         """
         code: dict[str, str] = {}
         if not isinstance(policies, Mapping):

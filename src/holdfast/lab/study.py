@@ -75,7 +75,7 @@ def run_study(study: str | Path | Plan, out: str | Path, **how: Any) -> Tables:
     out
         The folder; one that holds another study is refused.
     **how
-        As in `holdfast.lab.tables.play_in`.
+        See `holdfast.lab.tables.play_in`.
     """
     plan = study if isinstance(study, Plan) else read_study(study)
     check_own(*(thing for cell in plan.cells for thing in (*cell.policies.values(), cell.environment)))

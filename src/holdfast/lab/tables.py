@@ -71,7 +71,7 @@ class Tables(Mapping[str, Result]):
     results
         Results, or files of them.
     plan
-        What was played.
+        The plan that was played.
     played, found
         Replications that were played, and that were in the folder already.
 
@@ -147,7 +147,7 @@ def play(
     plan
         Its cells of one name become one table.
     backend
-        As in `simulate`.
+        See `simulate`.
     kept
         Tables that need not be played.
     advance, finished
@@ -195,13 +195,13 @@ def play_in(
     plan
         The name of each cell is that of its file.
     backend, workers, scheduler, progress
-        As in `simulate`.
+        See `simulate`.
     resume
         Keep what is in the folder, and play the rest.
     echo, finished
         Called with a line for each message; `finished`, if given, for each finished cell instead.
     chunks
-        How much is played between two saves.
+        Amount of play between two saves.
     """
     say = echo or (lambda line: None)
     report = finished or say
@@ -270,7 +270,7 @@ class Folder:
         return here
 
     def record(self) -> dict[str, Any]:
-        """Return what the numbers depend on, as JSON."""
+        """Return everything the numbers depend on, as JSON."""
         cells = {cell.name: cell.settings() for cell in self.plan.cells}
         return record_of("study", self.plan.name, self.numbers, self.plan.written, cells)
 

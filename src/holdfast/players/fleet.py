@@ -351,7 +351,7 @@ class Fleet:
     n
         The number of games.
     seed
-        As in `Policy.player`.
+        See `Policy.player`.
     workers
         Threads; all cores by default.
 

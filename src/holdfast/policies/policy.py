@@ -268,7 +268,7 @@ class Policy(ABC):
         return largest
 
     def parameters(self) -> Any:
-        """Return what the kernels read as `params`: a value of the NamedTuple `kernels.params`."""
+        """Return the kernels' `params`: a value of the NamedTuple `kernels.params`."""
         return np.empty(0)
 
     def parameters_reaching(self, *, block: int = 1, horizon: float = 1.0) -> Any:
@@ -297,7 +297,7 @@ class Policy(ABC):
         Parameters
         ----------
         params, state, block
-            As in `probabilities`.
+            See `probabilities`.
         out
             True for each unavailable arm; at least one is available.
         """
@@ -311,7 +311,7 @@ class Policy(ABC):
         Parameters
         ----------
         state, block
-            As in `probabilities`.
+            See `probabilities`.
         arm
             The arm that plays it: the block's, or another.
         probability
@@ -325,11 +325,11 @@ class Policy(ABC):
         Parameters
         ----------
         params, state, block
-            As in `probabilities`.
+            See `probabilities`.
         was, now
             Totals, in normalised units.
         rounds
-            How many more rounds the block has than were observed.
+            Rounds of the block beyond those observed.
         """
         return False
 

@@ -368,7 +368,7 @@ def _learnt(standing: Standing, name: str) -> bool:
 
 
 def _caveat(standing: Standing, name: str) -> str:
-    """Return what is to be said of a policy that is not the cheapest."""
+    """Return the sentence on a policy that is not the cheapest."""
     own = standing.played[name]
     wanting = ["follows changes late"] if own.bounded and not own.follows else []
     wanting += [] if _learnt(standing, name) else ["costs more here than an arm taken at random"]

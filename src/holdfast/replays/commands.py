@@ -126,7 +126,7 @@ READ: Mapping[str, Callable[[Any], Any]] = {
 """Options that are read before they are handed on."""
 
 OF_LOGS = ("record", "switching_cost", "logged", "arm_column", "loss_column", "probability_column", "block_column")
-"""What `replay` does not take, or is given otherwise."""
+"""Parameters that `replay` does not take, or takes in another form."""
 
 FOR_LOGS = (*OF_LOGS, "index", "missing", "separator", "decimal", "thousands", "encoding", "empty", "out")
 

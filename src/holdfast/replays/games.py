@@ -270,14 +270,14 @@ def expected_game(
     Parameters
     ----------
     policy, losses
-        What is played, on a row per round and a column per arm. Losses add up as they are; the policy hears them
+        The losses, a row per round and a column per arm. Losses add up as they are; the policy hears them
         clipped to its units.
     marks
         Rounds, counted from 1 and rising, up to which losses and switches are added up. The last one ends the game.
     closed
         True where an arm is not available. Its loss is that of the highest of the units.
     forecasts
-        What was forecast and when, in the policy's units.
+        The forecasts and their times, in the policy's units.
     only
         The experts that are mixed, by their place in ``policy.mixed``; all by default. The same kernels play them.
     seed, name
@@ -426,7 +426,7 @@ class Piece:
         return self.policies[WHOLE]
 
     def settings(self) -> dict[str, Any]:
-        """Return what its numbers depend on besides the trace, as JSON."""
+        """Return everything its numbers depend on besides the trace, as JSON."""
         described = {stretch: policy.settings() for stretch, policy in self.policies.items()}
         return plain({"name": self.name, "policies": described, "code": dict(self.code)})
 

@@ -172,7 +172,7 @@ class LoggedData:
     arm_names, n_arms
         All arms, when some were never played: their names, or their number.
     confidence
-        Of the intervals.
+        Confidence of the intervals.
     replaced
         Whether arms may change inside a block, since the one that was drawn was not available for some of its rounds;
         then the probability is that of the arm played (docs/availability.md).
@@ -479,13 +479,13 @@ def read_log(
         Names those of ``arm``, ``loss``, ``probability`` and, if there is one, ``block`` (or ``"rounds"``: every round
         was drawn separately) and ``time``, which must not run backwards.
     missing
-        What a loss that did not come in time counts as, instead of what counted in the game.
+        Value of a loss that did not arrive in time, instead of the one that counted in the game.
     form
-        How a CSV file is written.
+        Format of a CSV file.
 
     Notes
     -----
-    Where a log says what became of each loss (`status`), rounds that an operator chose are left out, and so are all
+    If a log records the fate of each loss (`status`), rounds that an operator chose are left out, and so are all
     from the first block on whose losses may still come: the late ones may be the expensive ones.
     """
     read = read_log_columns(source, columns, form)
@@ -551,7 +551,7 @@ class LogEvaluation:
         return rows
 
     def logged_cost(self, switching_cost: float) -> float:
-        """Return what was really paid while the log was written."""
+        """Return the cost really paid while the log was written."""
         return float(self.log.losses.sum()) + switching_cost * self.log.switches
 
     def plain(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ PIECES = "pieces"
 
 
 def described(pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dict[str, Any]:
-    """Return what the numbers of a replay depend on: the record of its folder."""
+    """Return the record of the folder: everything the numbers of a replay depend on."""
     table = runner.parts[WHOLE].table
     written = {
         "trace": fingerprint,
@@ -272,11 +272,11 @@ def replay(
         The lowest and the highest loss that one round can have: (0, 1) unless given, or those of the trace with
         `rescale`. Policies need them; all costs, and λ, are in the units of the losses as they were given.
     clip
-        What policies hear of a loss outside it is its nearest end, and these ends are their units: for records with a
+        Policies are told the nearer end for a loss outside it, and the ends are their units: for records with a
         few outliers, which would make all other losses look alike. Costs, fixed arms and plans are of the losses as
         recorded.
     unit
-        What the losses are counted in, such as ``"g CO2"``, for tables and axes.
+        Unit of the losses, such as ``"g CO2"``, for tables and axes.
     rewards
         The numbers are rewards: more is better. A cost is then what was paid less what was earned.
     index, arms
@@ -290,11 +290,11 @@ def replay(
         texts that mean a missing value. A German export may need ``separator=";", decimal=",", thousands=".",
         encoding="cp1252", empty="n/v"``.
     backend, workers, scheduler, seed, progress
-        As in `simulate`.
+        See `simulate`.
     out, resume
         A folder for the report, the tables and the finished pieces; with `resume` what is there is not played again.
     confidence
-        Of the intervals.
+        Confidence of the intervals.
     echo
         A function that is given each line of progress.
 

@@ -174,7 +174,7 @@ class Ribbon:
     def stretches(self, name: str, most: int) -> tuple[list[int], list[int], int]:
         """Return the band in a limited number of steps: starts of arms and the end, the arms, and the step count.
 
-        Of rounds that fall into one step, the arm held most is shown.
+        Each step shows the arm held for most of its rounds.
         """
         held = np.asarray(self.held[name])
         steps = min(held.size, most)

@@ -132,9 +132,9 @@ class TokenFile:
         games
             The games that it is for; all, if left out.
         note
-            What it is for.
+            Purpose of the token.
         lifetime
-            How long it is valid; until it is revoked, if left out.
+            Validity; until it is revoked, if left out.
         """
         one_of("role", role, ROLES)
         named = tuple(checked_name("game", game) for game in games or ())

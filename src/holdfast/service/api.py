@@ -313,7 +313,7 @@ async def in_turns(values: Sequence[T]) -> AsyncIterator[Sequence[T]]:
 
 @operation("PUT", "/v1/games/{name}/decisions/{id}/loss", "decide", body=LossIn, gives=ReceiptView)
 async def put_loss(service: Service, request: Request, client: Token) -> Response:
-    """Report what a decision lost; the same again changes nothing."""
+    """Report the loss of a decision; repeating it changes nothing."""
     name, id = request.path_params["name"], request.path_params["id"]
     body = await body_of(service, request, LossIn)
     (verdict,) = await _tell(service, name, [(id, _outcome(body))])
@@ -432,7 +432,7 @@ def _confidence(request: Request) -> Any:
 
 
 async def compared(service: Service, name: str, confidence: Any) -> Saving:
-    """Return what the policy saves against the operator's rule."""
+    """Compare the policy with the operator's rule."""
     return await service.slow.run((await service.games.game(name)).router.history.compare, confidence)
 
 

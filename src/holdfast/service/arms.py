@@ -86,7 +86,7 @@ def heard_lately(transaction: Transaction, limit: int) -> list[Heard]:
 
 
 def recent_of(heard: Sequence[Heard], n_arms: int, now: float) -> list[Recent]:
-    """Return what each arm lost lately."""
+    """Return the recent losses of each arm."""
     by_arm: dict[int, list[Heard]] = defaultdict(list)
     latest: dict[int, list[Heard]] = defaultdict(list)
     for i, one in enumerate(heard):

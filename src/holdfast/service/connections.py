@@ -49,7 +49,7 @@ class Gate:
         """In order of arrival."""
 
     def place_of(self, host: str) -> str | None:
-        """Return what is counted as one address: of IPv6 the network of a house. None for a named proxy."""
+        """Return the unit that limits apply to: an IPv4 address or an IPv6 /64. None for a named proxy."""
         try:
             address = ip_address(host)
         except ValueError:  # a socket of this machine

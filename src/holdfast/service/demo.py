@@ -36,7 +36,7 @@ REGIONS = {"eu-north": (270, 20, 11), "eu-west": (310, 170, 12), "us-west": (290
 
 
 def gateway(rng: random.Random, t: int) -> dict[Any, dict[str, Any]]:
-    """Return what a turn would cost at each provider: the best fails for a minute in every four."""
+    """Return the cost of a turn at each provider: the best fails for a minute in every four."""
     outcomes: dict[Any, dict[str, Any]] = {}
     for name, (latency, price) in PROVIDERS.items():
         down = name == "fastly-llm" and t % 600 >= 450

@@ -55,11 +55,11 @@ class Slow:
         self._busy -= 1
 
     async def thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Return what `work` returns, in a thread of these."""
+        """Run `work` in one of these threads."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Return what `work` returns, as one of the few."""
+        """Run `work` as one of the few."""
         self.begin()
         try:
             return await self.thread(work, *arguments)

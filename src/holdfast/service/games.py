@@ -106,7 +106,7 @@ class Games:
         self._writable = 0.0
 
     async def thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Return what `work` returns, without blocking the event loop."""
+        """Run `work` without blocking the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, work, *arguments)
 
     async def names(self) -> list[str]:
@@ -133,7 +133,7 @@ class Games:
         self.opened.pop(name, None)
 
     async def with_game(self, name: str, work: Callable[[Game], Any]) -> Any:
-        """Return what `work` returns for a game. Retry once if the game was deleted and recreated in between."""
+        """Run `work` on a game. Retry once if the game was deleted and recreated in between."""
         try:
             return await work(await self.game(name))
         except BadStore:
@@ -141,12 +141,12 @@ class Games:
             return await work(await self.game(name))
 
     async def use(self, name: str, work: Callable[[Router], T]) -> T:
-        """Return what `work` returns for a game's router, in a thread."""
+        """Run `work` on a game's router, in a thread."""
         found: T = await self.with_game(name, lambda game: self.thread(work, game.router))
         return found
 
     async def look(self, name: str, look: Callable[[Transaction, Setup], T]) -> T:
-        """Return what `look` finds in a game, as of one moment."""
+        """Return the result of `look`, a consistent read of a game."""
         return await self.use(name, lambda router: router.executor.read(look))
 
     async def check_writing(self) -> None:

@@ -65,7 +65,7 @@ def _flag(name: str, arm: int | str, reason: str, metadata: dict[str, Any]) -> E
 
 
 def _evaluated(view: View, given: list[Decision]) -> Evaluation:
-    """Return what was decided as the value of a flag."""
+    """Return a decision as the value of a flag."""
     (one,) = given
     metadata = {"decision": one.id, "probability": one.probability, "block": one.block, "asked": one.asked}
     return _flag(view.setup.game.name, one.arm, "SPLIT", metadata)

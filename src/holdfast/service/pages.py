@@ -379,7 +379,7 @@ def _needs_admin() -> Html:
 
 
 async def change(service: Service, request: Request, client: Token) -> Response:
-    """Show what a change means; make it when it is confirmed."""
+    """Explain a change; make it once it is confirmed."""
     name, form = request.path_params["name"], await form_of(service, request)
     home = home_of(service, name)
     reason = form.get("reason", "").strip()

@@ -263,7 +263,7 @@ def _plain(line: Array) -> list[float | None]:
 
 
 def _before(totals: Totals, summed: Array) -> Array:
-    """Return what belongs to blocks removed before they were read, from the totals."""
+    """Return the part of the totals that belongs to blocks removed before they were read."""
     found = np.zeros_like(summed)
     found[ROUNDS] = totals.rounds
     found[LOSS] = totals.losses + totals.missing_losses
@@ -555,7 +555,7 @@ def arm_lines(
 def cost_since(transaction: Transaction, moment: float, price: float) -> float | None:
     """Return the cost of blocks begun since a moment, `price` per switch; None if there are too many.
 
-    As in `Totals.cost`, substitutes for missing losses count too.
+    See `Totals.cost`, substitutes for missing losses count too.
     """
     head = transaction.head
     before, last = head.removed, head.block

@@ -189,7 +189,7 @@ def _inside(file: str) -> bool:
 
 
 def _announced(policy: Policy, n: int) -> float:
-    """Return what is announced at the start of block n."""
+    """Return the announcement at the start of block n."""
     if policy.announces == "rule":
         return float(n // 50 % policy.n_arms)
     if policy.announces == "switching_cost":

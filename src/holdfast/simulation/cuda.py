@@ -59,7 +59,7 @@ MOST_ARMS = 16_384
 
 
 def require_device() -> None:
-    """Raise an error that says what is missing if there is no GPU."""
+    """Raise an error that names the missing part if there is no GPU."""
     if not cuda.is_available():
         raise MissingExtra(
             "backend 'cuda' finds no NVIDIA GPU with its driver on this machine; use the backend 'threads' instead"

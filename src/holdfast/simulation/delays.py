@@ -44,7 +44,7 @@ class Delay:
     lost
         The probability that a loss never comes.
     missing
-        What stands for a lost loss: ``"highest"``, the highest there is, or ``"drop"``: its round does not count, and
+        Stand-in for a lost loss: ``"highest"``, the highest there is, or ``"drop"``: its round does not count, and
         a policy does not hear of a block without any loss.
 
     Examples

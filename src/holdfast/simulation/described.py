@@ -44,7 +44,7 @@ def described_policy(
     environment, horizon, costs
         The game: its arms, T, λ and units are the policy's unless given.
     folder
-        Where modules of users are looked for, after everything installed.
+        Folder searched for users' modules, after everything installed.
     """
     if not isinstance(entry, dict):
         raise InvalidParameter(place, "must be a policy's id, or a table with it under policy", entry)

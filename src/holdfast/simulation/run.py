@@ -148,7 +148,7 @@ def simulate(
     policies
         One policy, several, or a mapping from names to policies. Without a mapping the name is the policy's `label`.
     environment
-        What they play against. Its `units` must be those of the policies.
+        The source of losses. Its `units` must be those of the policies.
     horizon
         The number of rounds; with a loss table it may be left out, and all its rounds are played.
     switching_cost
@@ -157,7 +157,7 @@ def simulate(
         the first play is free. A policy that sees all losses and is announced λ plays blocks of one round: λ_n is then
         the cost of round n.
     replications, first_replication
-        How many games each policy plays, and the number of the first. A long run can be played in pieces:
+        Games of each policy, and the number of the first. A long run can be played in pieces:
         `Result.concat` joins them to what one call would have given.
     seed
         A whole number.
@@ -182,7 +182,7 @@ def simulate(
         ``"threads"``, ``"dask"``, ``"cuda"``, a `Backend` or any `concurrent.futures.Executor`; the number of workers;
         the address of a Dask scheduler.
     progress
-        Whether to show a progress bar; by default on a terminal only.
+        Show a progress bar; by default on a terminal only.
 
     Examples
     --------

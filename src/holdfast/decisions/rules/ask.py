@@ -101,7 +101,7 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
 
 
 def asked_before(view: View, request: str, content: str) -> list[Decision] | OtherRequest:
-    """Return what an ask of this name got, if it was made before."""
+    """Return the decisions of an earlier ask under this name, if there was one."""
     found = [(ask, block) for ask, block in view.reads.asked(request) if ask.rounds]
     found += [(ask, view.block(ask.block)) for ask in view.events.asks if ask.request == request and ask.rounds]
     if found and found[0][0].content != content:

@@ -100,7 +100,7 @@ def _breaker(view: View) -> Breaker:
 
 
 def _fuses(view: View, clock: float) -> Fuses:
-    """Return what is known of each arm. One that was tried, and whose loss has not come in time, is paused again."""
+    """Return the record of each arm. Pause again an arm that was tried and whose loss has not arrived in time."""
     fuses = fuses_of(view.head.breakers)
     for arm, fuse in fuses.items():
         if fuse.tried is not None and clock >= fuse.until:

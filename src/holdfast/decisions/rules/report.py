@@ -77,7 +77,7 @@ class Reads(Protocol):
         """Return the losses of all arms in the rounds of some blocks."""
 
     def asked(self, request: str) -> list[tuple[HandedOut, Block]]:
-        """Return what was handed out under a request, in order."""
+        """Return the decisions handed out under a request, in order."""
 
 
 @dataclass
@@ -358,7 +358,7 @@ def _count_late(view: View, block: Block, told: Loss) -> None:
 
 
 def _counted(block: Block) -> tuple[Sequence[float], int]:
-    """Return what counts as the losses of a settled block, and for how many rounds."""
+    """Return the sum of losses that counts for a settled block, and its number of rounds."""
     missing = block.rounds - block.told
     if missing and block.stand_in is not None:
         return (*block.losses, block.stand_in * missing), block.rounds

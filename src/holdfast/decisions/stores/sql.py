@@ -351,7 +351,7 @@ class Transaction(ABC):
         return [row_of(kind, values) for values in found]
 
     def asked(self, request: str) -> list[tuple[HandedOut, Block]]:
-        """Read what was handed out under a request, in order, by one query."""
+        """Read the decisions handed out under a request, in order, by one query."""
         found = self.fetch(
             f"SELECT {columns_of(HandedOut, 'a')}, {columns_of(Block, 'b')} "
             f"FROM holdfast_asks a {self.words['requests']} JOIN holdfast_blocks b "
@@ -487,7 +487,7 @@ class Store(ABC):
         rounds
             Blocks and rounds whose losses are about to be reported.
         writing
-            Whether the game is locked, to be changed.
+            Lock the game, to change it.
         deadline
             When to give up waiting for others, by `time.monotonic`.
         """

@@ -215,7 +215,7 @@ class SqliteStore(Store):
     # ---- replaced files
 
     def _lost(self) -> str:
-        """Return what happened to the file or its log while they were in use; nothing if they are still there."""
+        """Return the reason if the file or its log was replaced while in use; empty if both are still there."""
         try:
             found, log = os.stat(self._path), os.stat(self._log_path).st_ino
         except OSError:

@@ -191,7 +191,7 @@ class Figure:
     series_label: str = "policy"
 
     def changes(self, settings: PaperSettings) -> dict[str, tuple[str, str]]:
-        """Return what differs from the paper's settings, by letter: here, and there."""
+        """Return the differences from the paper's settings, by letter: here, and there."""
         found = {
             "K": (number(settings.n_arms), number(PAPER.n_arms)),
             "T": (number(settings.horizon), number(PAPER.horizon)),

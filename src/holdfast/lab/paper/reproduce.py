@@ -100,7 +100,7 @@ def reproduce(
         Policies to play and draw beside the paper's six, any number: ids, or ``"module:Class"`` for your own, with
         parameters ``"module:Class:name=value"``.
     backend, workers, scheduler, progress
-        As in `simulate`.
+        See `simulate`.
     echo, verbose
         Called with each message; with `verbose` also for each table that was played.
     """
