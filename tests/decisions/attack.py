@@ -397,9 +397,13 @@ class Attack:
         must(False, f"{program}: {ran.stderr.decode()}")
 
 
-def attack(url: str, trial: Trial, folder: Path, seconds: float, seed: int) -> tuple[Checker, Attack]:
-    """Attack one game for so many seconds; what it came to, and what was done to it."""
+def attack(url: str, trial: Trial, folder: Path, seconds: float, seed: int, asks: int = 0) -> tuple[Checker, Attack]:
+    """Attack one game for a time, and again until it has this many asks: a busy machine gets few into the time."""
     warm = hf.open("memory:", "warm", trial.policy)  # compiled before workers begin
     warm.tell([(decision.id, trial.policy.bounds[0]) for decision in warm.ask(9)])
     attacked = Attack(url, trial, folder, seed, time.monotonic() + seconds)
-    return attacked.run(), attacked
+    checker = attacked.run()
+    while checker.asked < asks:
+        attacked.until = time.monotonic() + seconds
+        checker = attacked.run()
+    return checker, attacked

@@ -89,8 +89,7 @@ TRIALS = {
 def test_a_game_under_attack_is_what_the_rules_say(name, request, folder):
     kind, trial = TRIALS[name]
     place = place_in(kind, request, folder)
-    checker, attacked = attack(place.at, trial, folder, SECONDS, seed=1 + list(TRIALS).index(name))
-    assert checker.asked > 50
+    checker, attacked = attack(place.at, trial, folder, SECONDS, seed=1 + list(TRIALS).index(name), asks=50)
     assert len(checker.blocks) > 5
     assert checker.worst < 1e-10
     assert attacked.started >= trial.processes
