@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from itertools import compress
+from itertools import compress, starmap
 from operator import ne
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
@@ -39,6 +39,7 @@ from holdfast.decisions.models import (
     Loss,
     Seen,
 )
+from holdfast.decisions.options import types_of
 from holdfast.errors import BadStore, StoreError
 
 # The tables of a store.
@@ -47,59 +48,54 @@ SCHEMA_TABLE = "holdfast_schema"
 VERSION = FORMAT
 ANOTHER = "another Holdfast has taken the store over"
 
+TABLES: dict[type, str] = {
+    Game: "holdfast_games",
+    Head: "holdfast_heads",
+    Block: "holdfast_blocks",
+    HandedOut: "holdfast_asks",
+    Loss: "holdfast_losses",
+    Seen: "holdfast_seen",
+    ChangeMade: "holdfast_changes",
+    Day: "holdfast_days",
+}
+
+COLUMNS: dict[Any, str] = {int: "BIGINT", float: "{float}", str: "TEXT", tuple[float, ...]: "TEXT"}
+"""The column of a field, by its type; a sum is JSON. NOT NULL unless the field may be None."""
+
 # {serial}: a number given by the store, never twice; {float}: 64 bits; {compact}: rows in the order of their key;
 # {hot}: room for a row that changes often
-SCHEMA = (
-    """CREATE TABLE holdfast_games (
-        id {serial}, name TEXT NOT NULL UNIQUE, uid TEXT NOT NULL UNIQUE, secret TEXT NOT NULL,
-        created {float} NOT NULL, policy TEXT NOT NULL, arms TEXT NOT NULL, settings TEXT NOT NULL,
-        availability TEXT NOT NULL, settings_version TEXT NOT NULL)""",
-    """CREATE TABLE holdfast_heads (
-        game BIGINT NOT NULL PRIMARY KEY, revision BIGINT NOT NULL, settings_version TEXT NOT NULL,
-        state_version TEXT NOT NULL, block BIGINT NOT NULL, drawn BIGINT NOT NULL, current BIGINT NOT NULL,
-        arm BIGINT NOT NULL, last_arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
-        handed BIGINT NOT NULL, probability {float} NOT NULL, asked BIGINT NOT NULL, switches BIGINT NOT NULL,
-        paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
-        removed BIGINT NOT NULL, gone BIGINT NOT NULL, clock {float} NOT NULL, leap {float} NOT NULL,
-        heard BIGINT NOT NULL, late BIGINT NOT NULL, lateness {float} NOT NULL, delay {float} NOT NULL,
-        next_due {float}, next_last {float} NOT NULL, next_idle {float}, breakers TEXT NOT NULL,
-        stays {float} NOT NULL,
-        format BIGINT NOT NULL) {hot}""",
-    """CREATE TABLE holdfast_states (
-        game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
-    """CREATE TABLE holdfast_blocks (
-        game BIGINT NOT NULL, number BIGINT NOT NULL, key TEXT, arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
-        probability {float} NOT NULL, began {float} NOT NULL, bound {float}, forced BIGINT NOT NULL,
-        data TEXT NOT NULL, first BIGINT NOT NULL, live BIGINT NOT NULL, expires {float} NOT NULL,
-        last {float} NOT NULL, played TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
-        late BIGINT NOT NULL, due {float},
-        settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
-        learnt BIGINT NOT NULL, share {float} NOT NULL, price {float} NOT NULL, squares {float} NOT NULL,
-        moves TEXT NOT NULL, odds TEXT NOT NULL,
-        PRIMARY KEY (game, number)) {compact}""",
+SCHEMA: tuple[tuple[type, str, str, str], ...] = (
+    (Game, "id {serial}", "UNIQUE (name), UNIQUE (uid)", ""),
+    (Head, "game BIGINT NOT NULL", "PRIMARY KEY (game)", "{hot}"),
+    (Block, "game BIGINT NOT NULL", "PRIMARY KEY (game, number)", "{compact}"),
+    (HandedOut, "game BIGINT NOT NULL", "PRIMARY KEY (game, block, first)", "{compact}"),
+    (Loss, "game BIGINT NOT NULL", "PRIMARY KEY (game, block, round)", "{compact}"),
+    (Seen, "game BIGINT NOT NULL", "PRIMARY KEY (game, block, round)", "{compact}"),
+    (ChangeMade, "id {serial}, game BIGINT NOT NULL", "", ""),
+    (Day, "game BIGINT NOT NULL", "PRIMARY KEY (game, day)", "{compact}"),
+)
+"""Of each table the rows, the columns before those of a row's fields, its keys, and how it is kept."""
+
+STATES = """CREATE TABLE holdfast_states (
+    game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}"""
+INDEXES = (
     "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
     "CREATE UNIQUE INDEX holdfast_blocks_keys ON holdfast_blocks (game, key) WHERE live = 1",
     "CREATE INDEX holdfast_blocks_idle ON holdfast_blocks (game, expires) WHERE live = 1",
     "CREATE INDEX holdfast_blocks_settled ON holdfast_blocks (game, settled_order) WHERE settled_order IS NOT NULL",
-    """CREATE TABLE holdfast_asks (
-        game BIGINT NOT NULL, block BIGINT NOT NULL, first BIGINT NOT NULL, rounds BIGINT NOT NULL,
-        at {float} NOT NULL, request TEXT NOT NULL, content TEXT NOT NULL,
-        PRIMARY KEY (game, block, first)) {compact}""",
     "CREATE INDEX holdfast_asks_request ON holdfast_asks (game, request)",
-    """CREATE TABLE holdfast_losses (
-        game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
-        at {float} NOT NULL, late BIGINT NOT NULL, measures TEXT NOT NULL,
-        PRIMARY KEY (game, block, round)) {compact}""",
-    """CREATE TABLE holdfast_seen (
-        game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, at {float} NOT NULL,
-        losses TEXT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",
-    """CREATE TABLE holdfast_changes (
-        id {serial}, game BIGINT NOT NULL, at {float} NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL,
-        reason TEXT)""",
     "CREATE INDEX holdfast_changes_game ON holdfast_changes (game, id)",
-    """CREATE TABLE holdfast_days (
-        game BIGINT NOT NULL, day BIGINT NOT NULL, sums TEXT NOT NULL, PRIMARY KEY (game, day)) {compact}""",
 )
+
+
+def _table(kind: type, begin: str, keys: str, kept: str) -> str:
+    """Return the statement that creates the table of these rows."""
+    columns = [begin]
+    for name, hint in get_type_hints(kind).items():
+        (written,) = types_of(hint)
+        if name != "id":
+            columns.append(f"{name} {COLUMNS[written]}{' NOT NULL' * (written == hint)}")
+    return f"CREATE TABLE {TABLES[kind]} ({', '.join([*columns, *filter(None, [keys])])}) {kept}"
 
 
 def has_tables(url: str, tables: Collection[str], connection: Any) -> bool:
@@ -120,21 +116,10 @@ def creation(words: dict[str, str]) -> list[str]:
     """Return the statements that create the tables of a new store."""
     return [
         f"CREATE TABLE {SCHEMA_TABLE} (version BIGINT NOT NULL)",
-        *(statement.format(**words) for statement in SCHEMA),
+        *(statement.format(**words) for statement in (*starmap(_table, SCHEMA), STATES, *INDEXES)),
         f"INSERT INTO {SCHEMA_TABLE} (version) VALUES ({VERSION})",
     ]
 
-
-TABLES: dict[type, str] = {
-    Game: "holdfast_games",
-    Head: "holdfast_heads",
-    Block: "holdfast_blocks",
-    HandedOut: "holdfast_asks",
-    Loss: "holdfast_losses",
-    Seen: "holdfast_seen",
-    ChangeMade: "holdfast_changes",
-    Day: "holdfast_days",
-}
 
 SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
 """Columns with the parts of an exact sum, as JSON."""
