@@ -54,7 +54,7 @@ def test_what_cannot_be_paused(place):
     router = place.open(policy=SWITCH, seed=1)
     with pytest.raises(hf.InvalidParameter, match="arm must be an arm of the game"):
         router.pause("d")
-    with pytest.raises(hf.InvalidParameter, match="available must be arms of the game"):
+    with pytest.raises(hf.InvalidParameter, match="available must be an arm of the game"):
         router.ask(available=["a", "x"])
     with pytest.raises(hf.InvalidParameter, match="available must be a list"):
         router.ask(available="a")

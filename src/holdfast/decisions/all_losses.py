@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.checks import real_number
 from holdfast.decisions.settings import Setup
-from holdfast.errors import InvalidParameter, nearest
+from holdfast.errors import InvalidParameter
 from holdfast.numerics.layout import Array
 from holdfast.players.game import Game as Learner
 from holdfast.players.losses import outside_range
@@ -29,8 +29,7 @@ def losses_by_arm(setup: Setup, given: Any, bounds: tuple[float, float]) -> dict
     found: dict[int, float] = {}
     for name, value in given.items():
         if name not in known:
-            rule = f"must be of arms of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
-            raise InvalidParameter("losses", rule, name)
+            raise setup.no_arm("losses", name)
         if value is not None:
             loss = real_number(f"loss of {name!r}", value)
             if not bounds[0] <= loss <= bounds[1]:

@@ -9,8 +9,9 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from holdfast.checks import CHECK, real_number, whole
+from holdfast.decisions.models import undamaged
 from holdfast.decisions.options import Checked, checked_duration, written_duration
-from holdfast.errors import BadStore, Form, InvalidParameter, Words, nearest
+from holdfast.errors import Form, InvalidParameter, Words, nearest
 
 MOST_WITHIN = 1000
 """Longest window of losses."""
@@ -129,11 +130,9 @@ Fuses = dict[int, Fuse]
 
 def fuses_of(text: str) -> Fuses:
     """Read the output of `text_of`."""
-    try:
+    with undamaged("what breakers know"):
         found = {int(arm): Fuse(*parts) for arm, parts in json.loads(text or "{}").items()}
         return {arm: fuse._replace(tried=fuse.tried and (fuse.tried[0], fuse.tried[1])) for arm, fuse in found.items()}
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise BadStore(f"the store is damaged: what breakers know cannot be read ({error})") from None
 
 
 def text_of(fuses: Fuses) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, Game, Head, new_token
+from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, Game, Head, new_token, undamaged
 from holdfast.decisions.moves import Recent
 from holdfast.decisions.settings import AUTO, ArmSums, Ids, Settings, Setup, State, checked_arm
-from holdfast.errors import BadSavedState, BadStore, HoldfastError
+from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.numerics.layout import Array
 from holdfast.players.game import Game as Learner
 from holdfast.players.saves import described, named_numbers, policy_of
@@ -24,17 +23,6 @@ Arm = tuple[str | None, bool, int]
 """Name, whether it is retired, and the block after which it was re-added."""
 
 CHOSEN_BY = {0: "policy", PINNED: "operator", BY_RULE: "rule"}
-
-
-@contextmanager
-def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[None]:
-    """Turn any error while reading into a store error about damage; let errors of type `passing` through."""
-    try:
-        yield
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        if passing is not None and isinstance(error, passing):
-            raise
-        raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
 
 
 def finite_json(what: str, content: object) -> str:

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.decisions.codec import block_numbers, chosen_by, undamaged
-from holdfast.decisions.models import PINNED, Block, HandedOut, Loss
+from holdfast.decisions.codec import block_numbers, chosen_by
+from holdfast.decisions.models import PINNED, Block, HandedOut, Loss, undamaged
 from holdfast.decisions.rules.report import NOT_HANDED_OUT
 from holdfast.decisions.settings import Setup, player_of
 from holdfast.decisions.stores.sql import Transaction, row_of, select

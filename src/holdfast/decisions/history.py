@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.decisions import holdout
-from holdfast.decisions.codec import block_numbers, chosen_by, undamaged
+from holdfast.decisions.codec import block_numbers, chosen_by
 from holdfast.decisions.executor import Executor, stored_state
-from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss
+from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss, undamaged
 from holdfast.decisions.requests import Compact
 from holdfast.decisions.settings import (
     ArmSums,

@@ -16,8 +16,12 @@ Sums of losses are kept as a few numbers that do not overlap (`losses`), so that
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from holdfast.errors import BadStore
 
 MOST_COUNT = 2**53
 
@@ -293,3 +297,14 @@ class Events:
 def new_token() -> str:
     """Return a random version that never recurs, whichever copy of a store is restored."""
     return secrets.token_hex(8)
+
+
+@contextmanager
+def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[None]:
+    """Turn any error while reading into a store error about damage; let errors of type `passing` through."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        if passing is not None and isinstance(error, passing):
+            raise
+        raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None

@@ -7,8 +7,7 @@ import hmac
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from functools import partial
@@ -19,7 +18,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 from holdfast.checks import real_number, whole, whole_number
 from holdfast.decisions.breaker import Breaker, checked_breaker
 from holdfast.decisions.limits import Budget, Shares, checked_budget, checked_shares
-from holdfast.decisions.models import MOST_COUNT, Block, Decision, Game, Head, Loss
+from holdfast.decisions.models import MOST_COUNT, Block, Decision, Game, Head, Loss, undamaged
 from holdfast.decisions.moves import Recent
 from holdfast.decisions.options import (
     LONGEST_TIME,
@@ -448,9 +447,14 @@ class Setup:
         """Return the number of an arm that can be drawn. Raise an error if there is none of this name."""
         known = {self.names[arm]: arm for arm in self.active}
         if name not in list(known):  # whatever it is
-            rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
-            raise InvalidParameter(parameter, rule, name)
+            raise self.no_arm(parameter, name)
         return known[name]
+
+    def no_arm(self, parameter: str, name: object) -> InvalidParameter:
+        """Return the error for what is no arm that can be drawn."""
+        known = [self.names[arm] for arm in self.active]
+        rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
+        return InvalidParameter(parameter, rule, name)
 
     def down(self, clock: float, available: Collection[int | str] | None) -> frozenset[int]:
         """Return the policy's arms that are unavailable now. Raise an error if none is left."""
@@ -459,8 +463,7 @@ class Setup:
             known = [self.names[arm] for arm in self.active]
             for name in available:
                 if name not in known:
-                    rule = f"must be arms of the game, {', '.join(map(repr, known))}"
-                    raise InvalidParameter("available", f"{rule}{nearest(str(name), map(str, known))}", name)
+                    raise self.no_arm("available", name)
             down |= {arm for arm in self.active if self.names[arm] not in available}
         if len(down) == len(self.active):
             raise NoArmAvailable(Words("no arm can be played: all are paused or not available; use ", Call("resume")))
@@ -478,7 +481,7 @@ class Setup:
 def assigned(block: Block) -> tuple[int, float]:
     """Return the arm that plays a block while no arm is down, and its probability."""
     if block.played.startswith(f"[[0, {MOST_COUNT}, "):
-        with undamaged_block(block):
+        with undamaged(f"block {block.number}"):
             _, _, arm, probability = json.loads(block.played)[0]
             return int(arm), float(probability)
     return block.arm, block.probability
@@ -486,24 +489,15 @@ def assigned(block: Block) -> tuple[int, float]:
 
 def odds_of(block: Block) -> dict[int, float]:
     """Return the probabilities with which a block was given to each arm; empty unless there were shares."""
-    with undamaged_block(block):
+    with undamaged(f"block {block.number}"):
         return {int(arm): float(p) for arm, p in json.loads(block.odds)["given"].items()} if block.odds else {}
 
 
 def stretches_of(block: Block) -> list[tuple[int, int, int, float]]:
     """Return the rounds that other arms played: first round, count, arm, its probability."""
-    with undamaged_block(block):
+    with undamaged(f"block {block.number}"):
         found = json.loads(block.played or "[]")
         return [(int(first), int(count), int(arm), float(probability)) for first, count, arm, probability in found]
-
-
-@contextmanager
-def undamaged_block(block: Block) -> Iterator[None]:
-    """Turn an error while reading what a block says of its arms into one about damage."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise BadStore(f"the store is damaged: block {block.number} cannot be read ({error})") from None
 
 
 def players_of(block: Block, handed: int) -> list[tuple[int, float]]:
@@ -526,10 +520,8 @@ class Move(NamedTuple):
 
 def moves_of(block: Block) -> list[Move]:
     """Return the moves of a conversation."""
-    try:
+    with undamaged(f"block {block.number}"):
         return [Move(int(round), int(arm), str(reason)) for round, arm, reason in json.loads(block.moves or "[]")]
-    except (ValueError, TypeError) as error:
-        raise BadStore(f"the store is damaged: block {block.number} cannot be read ({error})") from None
 
 
 def player_of(block: Block, round: int) -> tuple[int, float]:

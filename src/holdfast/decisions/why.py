@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from holdfast.decisions.breaker import fuses_of
-from holdfast.decisions.codec import chosen_by, undamaged
-from holdfast.decisions.models import BY_RULE, PINNED, Block, Head
+from holdfast.decisions.codec import chosen_by
+from holdfast.decisions.models import BY_RULE, PINNED, Block, Head, undamaged
 from holdfast.decisions.moves import DOWN, FAILING, GAIN
 from holdfast.decisions.settings import Setup, assigned, moves_of
 from holdfast.decisions.status import guard_of, next_probabilities, shares, switches_left

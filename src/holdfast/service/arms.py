@@ -8,9 +8,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from holdfast.decisions.codec import undamaged
 from holdfast.decisions.history import Totals
-from holdfast.decisions.models import Block
+from holdfast.decisions.models import Block, undamaged
 from holdfast.decisions.settings import Setup, players_of
 from holdfast.decisions.stores.sql import Transaction
 

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from holdfast.checks import address_of
-from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of, undamaged
-from holdfast.decisions.models import MOST_TIME, ChangeMade, Game, new_token
+from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of
+from holdfast.decisions.models import MOST_TIME, ChangeMade, Game, new_token, undamaged
 from holdfast.decisions.moves import Recent
 from holdfast.decisions.requests import Change, SetAvailability
 from holdfast.decisions.rules import breakers

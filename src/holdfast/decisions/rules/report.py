@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from holdfast.decisions.all_losses import last_known, learn, look_ahead
-from holdfast.decisions.codec import block_text, block_values, undamaged
-from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut, Head, Loss, Receipt, Seen
+from holdfast.decisions.codec import block_text, block_values
+from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut, Head, Loss, Receipt, Seen, undamaged
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
 from holdfast.decisions.rules import breakers
