@@ -166,6 +166,12 @@ class Ask(Checked, Request):
     fallback: int | str | None = option("The arm to answer with when the store gives none.", local=True)
     deadline: float | None = option("Seconds within which there is an answer.", checked_deadline, local=True)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("move_cost", "key_life") if self.key is None else ():
+            if (value := getattr(self, name)) is not None:
+                raise InvalidParameter(name, "is for a conversation: give its key", value)
+
 
 ONE = Ask()
 """By far the most frequent request."""

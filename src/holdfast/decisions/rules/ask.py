@@ -71,9 +71,6 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
         return _hand_out_pinned(view, setup.pin[0], n, call)
     if key is not None:
         return continue_conversation(view, request, call)
-    for name in ("move_cost", "key_life"):
-        if getattr(request, name) is not None:
-            return InvalidParameter(name, "is for a conversation: give its key", getattr(request, name))
     given: list[Decision] = []
     while len(given) < n:
         head = view.head
