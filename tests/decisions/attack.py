@@ -323,6 +323,15 @@ class Attack:
                 last = round(self.chance.uniform(0.01, 0.5), 3)
                 ways += [{"share": dict.fromkeys(some, last)}, {"share": dict.fromkeys(some, (0.01, last, "2s"))}]
                 ways.append({"share": {}})
+            if self.trial.most_switches is not None:
+                ways += [{"most_switches": (self.chance.randint(1, 8), "0.4s")}, {"most_switches": ()}]
+            if self.trial.breaker is not None:
+                other = replace(self.trial.breaker, within=self.chance.randint(4, 12), pause="0.05s")
+                ways += [{"breaker": self.chance.choice([other, self.trial.breaker])}, {"breaker": False}]
+            if self.trial.move_cost is not None and self.trial.holdback < 1.0:
+                ways.append({"move_cost": round(self.chance.uniform(0.0, 2.0), 3)})
+            if 0.0 < self.trial.holdback < 1.0:
+                ways.append({"holdback": self.chance.choice([0.0, 0.1, 0.5])})
             if ways:
                 router.change(**self.chance.choice(ways))
 

@@ -14,7 +14,7 @@ import json
 import math
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -127,8 +127,27 @@ class Fuse(NamedTuple):
     since: int = 0
     pause: float = 0.0
     until: float = 0.0
-    tried: list[int] | None = None
+    tried: tuple[int, int] | None = None
     stays: bool = False
+
+
+Known = tuple[tuple[int, Fuse], ...]
+"""What a breaker knows of the arms that it knows of."""
+
+
+def _plain(known: dict[int, Fuse]) -> Known:
+    return tuple(sorted((arm, fuse) for arm, fuse in known.items() if fuse != Fuse()))
+
+
+def _tripped(fuse: Fuse, rule: Any, at: float) -> Fuse:
+    length = min(max(2 * fuse.pause, seconds_of(rule["pause"])), seconds_of(rule["most"]))
+    return Fuse(pause=length, until=at + length)
+
+
+def _given_up(known: dict[int, Fuse], rule: Any, at: float) -> dict[int, Fuse]:
+    """Return what is known once trials are over of which no loss has come in time."""
+    over = {arm: fuse for arm, fuse in known.items() if fuse.tried is not None and at >= fuse.until}
+    return known | {arm: _tripped(fuse, rule, fuse.until) for arm, fuse in over.items()}
 
 
 def seconds_of(text: str) -> float:
@@ -387,11 +406,13 @@ class Checker:
         """Units whose comparison was checked, and the last block whose row was removed."""
         self.arm, self.clock, self.worst = -1, -math.inf, 0.0
         self.switched: list[float] = []
-        """When arms were changed, but for the first play."""
+        """When arms were changed, as far back as the budget needs it, but for the first play."""
         self.current = 0
         """The policy's block, or the rule's, whose rounds are handed out; conversations and pins go on beside it."""
         self.heard, self.late, self.lateness, self.delay = 0, 0, 0.0, 0.0
         self.by_rule = self.units = 0
+        self.expected = self.variance = 0.0
+        """Units that the rule should have on average, and their variance."""
         self.paid = Fraction(0)
         self.known: dict[int, tuple[Fraction, int]] = defaultdict(lambda: (Fraction(0), 0))
         """Sum and number of the losses that counted in settled blocks, by arm."""
@@ -407,6 +428,8 @@ class Checker:
         self.missing = self.kept = 0
         self.fuses: dict[int, Fuse] = {}
         """What the breaker knows of each arm."""
+        self.firsts: dict[int, int] = {}
+        """Rounds asked before the first of each block; of a conversation such that its latest round is right."""
         self.trips = 0
         self.stood_in = Fraction(0)
         """Sum of the losses that counted in place of those that never came."""
@@ -444,7 +467,8 @@ class Checker:
         head, before, known = step.head, self.asked, (self.heard, self.lateness, self.delay)
         in_rounds = self.open.values() if self.settings.rounds else ()
         due_first = [b.number for b in in_rounds if b.due is not None and b.due <= before]
-        self.fuses_now = {int(arm): Fuse(*parts) for arm, parts in json.loads(head.breakers or "{}").items()}
+        fuses = {int(arm): Fuse(*parts) for arm, parts in json.loads(head.breakers or "{}").items()}
+        self.fuses_now = {arm: one._replace(tried=one.tried and tuple(one.tried)) for arm, one in fuses.items()}
         begun = [self._begun(row) for row in step.get("blocks", "INSERT")]
         rows = {row.number: row for row in step.get("blocks", "INSERT") + step.get("blocks", "UPDATE")}
         before_moves = {number: len(self.blocks[number].moves or []) for number in rows}
@@ -480,6 +504,8 @@ class Checker:
             same, found = self.settings.scale == scale, self.settings.held_since
             begins = found == since if same else len(self.blocks) - len(begun) <= found <= len(self.blocks)
             must(begins, f"the comparison begins after block {found}")
+            budget = self.settings.most_switches  # counts those that were counted before, as many as it allows
+            self.switched = self.switched[-budget["switches"] :] if budget else []
             for twin in self.twins:
                 twin.change(self.policy, self.active)
         self._check_rows(rows)
@@ -494,6 +520,8 @@ class Checker:
         block.odds = json.loads(row.odds) if row.odds else None
         if row.forced != 1:
             self.units, self.by_rule = self.units + 1, self.by_rule + (row.forced == 2)
+            share = max(row.share, 0.0)
+            self.expected, self.variance = self.expected + share, self.variance + share * (1.0 - share)
             must(row.forced == 0 or self.settings.holdback > 0, f"block {row.number} is the rule's, and there is none")
         else:
             must(row.arm in self.pin or bool(self.pin_changed), f"block {row.number} is pinned, and nothing was")
@@ -584,7 +612,8 @@ class Checker:
             if block.key is None and arm != self.arm:
                 self.switches += 1
                 self.paid += Fraction(self.policy.get("switching_cost") or 0.0)
-                self.switched += [row.at] if self.arm >= 0 else []
+                if self.settings.most_switches is not None and self.arm >= 0:
+                    self.switched = [*self.switched, row.at][-self.settings.most_switches["switches"] :]
                 self.arm = arm
 
     def _check_moves(self, step: Step, rows: dict[int, Row], before: dict[int, int], changed: bool) -> None:
@@ -666,70 +695,71 @@ class Checker:
         return any(known[arm].pause for known in (self.fuses, self.fuses_now) if arm in known)
 
     def _check_breaker(self, step: Step, rows: dict[int, Row], changed: bool) -> None:
-        """What is known of each arm follows from what was; it is believed where losses and asks are in one step."""
+        """What is known of each arm follows from what was, in one of the orders that a step may have had."""
         asks, losses, rule = step.get("asks", "INSERT"), step.get("losses", "INSERT"), self.settings.breaker
-        before, self.fuses = self.fuses, self.fuses_now
+        before, self.fuses, firsts = self.fuses, self.fuses_now, dict(self.firsts)
         self.trips += sum(
             bool(fuse.pause) and not before.get(arm, Fuse()).pause for arm, fuse in self.fuses_now.items()
         )
-        if changed or rule is None or (asks and losses):
+        self.firsts |= {number: row.first for number, row in rows.items()}
+        if changed or rule is None:
             must(changed or rule is not None or not self.fuses_now, "there is no breaker, and arms are known to it")
             return
-        first, most, within = seconds_of(rule["pause"]), seconds_of(rule["most"]), rule["within"]
-        found = dict(before)
+        asked = self.asked - sum(row.rounds for row in asks)
+        ways = {0: {_plain(before)}}  # after so many of the losses: what may be known, whatever the order of calls was
+        for place in range(len(asks) + 1):
+            if place:
+                row, block = asks[place - 1], self.blocks[asks[place - 1].block]
+                ways = {n: {_plain(one) for one in self._tried(known, rule, row)} for n, known in ways.items()}
+                firsts |= {row.block: asked - row.first} if block.key is not None else {}
+                asked += row.rounds
+            for n, loss in enumerate(losses):
+                first = firsts.get(loss.block, self.firsts[loss.block])
+                known = {_plain(self._failed(one, rule, loss, first, asked)) for one in ways.get(n, ())}
+                ways[n + 1] = ways.get(n + 1, set()) | known
+        found = [dict(one) for one in ways[len(losses)]]
+        found += [_given_up(one, rule, math.inf) for one in found]  # by an ask that was refused
+        resumed = None if asks or losses else Fuse(since=self.asked)
+        right = any(
+            all(self.fuses_now.get(arm, Fuse()) in (one.get(arm, Fuse()), resumed) for arm in {*one, *self.fuses_now})
+            for one in found
+        )
+        said = [vars(row) for row in asks + losses]
+        must(right, f"the breaker has {self.fuses_now}, after {before} not one of {found[:4]}: {said}")
 
-        def pause(arm: int, at: float) -> None:
-            length = min(max(2 * found[arm].pause, first), most)
-            found[arm] = Fuse("", 0, length, at + length, None, False)
-
-        def give_up_trials(at: float) -> None:
-            for arm, fuse in found.items():
-                if fuse.tried is not None and at >= fuse.until:
-                    pause(arm, fuse.until)
-
-        for row in asks:
-            give_up_trials(row.at)
-            block = self.blocks[row.block]
+    def _tried(self, ways: Iterable[Known], rule: Any, row: Row) -> Iterator[dict[int, Fuse]]:
+        """Yield what is known of arms after rounds that may be handed out: one may try an arm that has tripped."""
+        block = self.blocks[row.block]
+        for way in ways:
+            found, may_be = _given_up(dict(way), rule, row.at), True
             for round, (arm, _) in enumerate(block.by()[row.first : row.first + row.rounds], row.first):
                 fuse = found.get(arm, Fuse())
                 left = [a for a in self.active if not found.get(a, Fuse()).pause and self.paused.get(a, 0.0) <= row.at]
                 if fuse.pause and fuse.tried is None and row.at >= fuse.until:
-                    found[arm] = fuse._replace(tried=[row.block, round], until=row.at + fuse.pause)
+                    found[arm] = fuse._replace(tried=(row.block, round), until=row.at + fuse.pause)
                 else:
-                    must(
-                        not fuse.pause or not left or block.forced == 1, f"arm {arm} has tripped and played {vars(row)}"
-                    )
-        for row in losses:
-            give_up_trials(row.at)
-            block = self.blocks[row.block]
-            arm, told = block.by()[row.round][0], json.loads(row.measures or "{}")
-            failed = bool({"failed", "error"} & told.keys()) or (
-                rule["level"] is not None and row.loss >= rule["level"]
-            )
-            if arm not in self.active or block.number <= self.arms[arm][2]:
-                continue
-            fuse = found.get(arm, Fuse())
-            if fuse.tried == [row.block, row.round]:
-                if failed:
-                    pause(arm, row.at)
-                else:
-                    found[arm] = Fuse(since=self.asked)
-            elif not fuse.pause and rows[row.block].first + row.round >= fuse.since:
-                recent = (fuse.recent + "01"[failed])[-within:].lstrip("0")
-                often = recent.count("1") >= rule["failures"]
-                found[arm] = fuse._replace(recent=recent, stays=fuse.stays and often)
-                others = [a for a in self.active if a != arm and self.paused.get(a, 0.0) <= row.at]
-                if failed and often and any(not found.get(a, Fuse()).pause for a in others):
-                    pause(arm, row.at)
-                elif failed and often:
-                    found[arm] = found[arm]._replace(stays=True)
-        found = {arm: fuse for arm, fuse in found.items() if fuse != Fuse()}
-        last = dict(found)
-        give_up_trials(math.inf)  # by an ask that was refused
-        resumed, rows_said = (None if asks or losses else Fuse(since=self.asked)), [vars(row) for row in asks + losses]
-        for arm in {*last, *self.fuses_now}:
-            fuse, right = self.fuses_now.get(arm, Fuse()), (last.get(arm, Fuse()), found.get(arm, Fuse()), resumed)
-            must(fuse in right, f"the breaker has {fuse} for arm {arm}, not {right}: {rows_said}")
+                    may_be = may_be and (not fuse.pause or not left or block.forced == 1)
+            if may_be:
+                yield found
+
+    def _failed(self, way: Known, rule: Any, row: Row, first: int, asked: int) -> dict[int, Fuse]:
+        """Return what is known of arms after a loss of a block whose rounds count from `first`."""
+        found, block = _given_up(dict(way), rule, row.at), self.blocks[row.block]
+        arm, told = block.by()[row.round][0], json.loads(row.measures or "{}")
+        failed = bool({"failed", "error"} & told.keys()) or (rule["level"] is not None and row.loss >= rule["level"])
+        if arm not in self.active or block.number <= self.arms[arm][2]:
+            return found
+        fuse = found.get(arm, Fuse())
+        if fuse.tried == (row.block, row.round):
+            found[arm] = _tripped(fuse, rule, row.at) if failed else Fuse(since=asked)
+        elif not fuse.pause and first + row.round >= fuse.since:
+            recent = (fuse.recent + "01"[failed])[-rule["within"] :].lstrip("0")
+            often = recent.count("1") >= rule["failures"]
+            others = [a for a in self.active if a != arm and self.paused.get(a, 0.0) <= row.at]
+            trips = failed and often and any(not found.get(a, Fuse()).pause for a in others)
+            stays = (fuse.stays or failed) and often
+            found[arm] = _tripped(fuse, rule, row.at) if trips else fuse._replace(recent=recent, stays=stays)
+        return found
 
     def _end_conversations(self, rows: dict[int, Row], before: int, head: Row) -> None:
         """When one has ended it becomes due: within this transaction, at which of its moments is not known."""
@@ -1151,11 +1181,8 @@ class Checker:
             must(
                 arm.missing == len(lost) and near, f"arm {arm.arm!r} has {arm.missing}, {shown}, not {len(lost)}, {due}"
             )
-        share = self.settings.holdback
-        off = abs(self.by_rule - share * self.units)  # a false alarm in 10⁸ games
-        must(
-            off <= 6 * math.sqrt(share * (1 - share) * self.units) + 1, f"{self.by_rule} of {self.units} are the rule's"
-        )
+        off = 6.0 * math.sqrt(self.variance) + 1.0  # a false alarm in 10⁸ games
+        must(abs(self.by_rule - self.expected) <= off, f"{self.by_rule} units are the rule's, not {self.expected:.0f}")
         open_now = {tuple(map(int, decision.id.split("-")[1:3])) for decision in router.open_decisions}
         expected_open = {(b.number, r) for b in self.open.values() for r in range(b.handed) if r not in b.losses}
         must(open_now == expected_open, "the open decisions are others")

@@ -18,6 +18,7 @@ import holdfast as hf
 from holdfast.decisions.breaker import Fuse
 from holdfast.decisions.codec import block_values
 from holdfast.decisions.moves import Recent
+from holdfast.decisions.requests import ONE
 from holdfast.decisions.rules import arms, ask, conversations, report
 from holdfast.decisions.settings import Part, Settings, Setup
 from holdfast.decisions.stores import store_at
@@ -338,8 +339,9 @@ TRIPPED = {
 }
 
 
+@pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("rule", [None, *TRIPPED])
-def test_a_broken_rule_for_breakers_is_noticed(rule, folder, monkeypatch):
+def test_a_broken_rule_for_breakers_is_noticed(rule, together, folder, monkeypatch):
     place = Place("sqlite", f"sqlite:///{folder}/games.db")
     if rule is not None:
         module, name, broken = TRIPPED[rule]
@@ -349,9 +351,15 @@ def test_a_broken_rule_for_breakers_is_noticed(rule, folder, monkeypatch):
     game = watched(place, breaker=breaker)
     for t in range(300):
         place.clock.now += 1.0
-        decision = game.ask()
+        asked = game.executor.submit(ONE, start=not together)
+        if together:  # with the loss of the round before, in one transaction
+            game.executor.write()
+        (decision,) = asked.result()
         if t % 4:
-            game.tell(decision.id, 0.75 if decision.arm == "a" or t % 90 > 80 else 0.25)
+            loss = 0.75 if decision.arm == "a" or t % 90 > 80 else 0.25
+            told = game.executor.submit(game.telling(decision.id, loss)[0], start=not together)
+            assert together or told.result()
+    game.executor.write()
     if rule is None:
         assert check(place.at).trips > 3
     else:
