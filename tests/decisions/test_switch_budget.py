@@ -93,6 +93,11 @@ def test_a_policy_of_averages_hears_of_the_arm_that_played_however_many_are_aske
     learnt = router.executor.read(lambda transaction, setup: stored_state(setup, transaction).learner.saved_state())
     assert (learnt["N"], learnt["C"]) == ([1.0, 7.0, 0.0], [0.5, 1.75, 0.0])
     assert [block.arm for block in router.history.blocks()] == [0, *[1] * 7]
+    frame = router.history.frame
+    assert (frame["drawn"][2], frame["drawn_probability"][2]) == ("c", 1.0)
+    assert "drew c with probability 1 among 3 arms, when no switch was left, and went to b; " in (
+        router.decision(decisions[2].id).why
+    )
 
 
 def test_the_block_that_used_the_last_switch_keeps_its_probability():

@@ -485,11 +485,16 @@ def named_moves(block: Block, names: Sequence[int | str]) -> str | None:
 
 def _draw(block: Block, names: Sequence[int | str]) -> dict[str, Any]:
     """Return the policy's draw for a block, played or not; None if an operator chose."""
-    if block.forced != BY_RULE or not block.data:  # a server does not send it
-        return {} if block.forced else {"drawn": names[block.arm], "drawn_probability": block.probability}
+    arm, probability = block.arm, block.probability
     with undamaged(f"block {block.number}"):
-        content = json.loads(block.data)
-        return {"drawn": names[int(content["arm"])], "drawn_probability": content["probability"]}
+        if block.odds:
+            arm, probability = json.loads(block.odds)["drawn"]
+        if block.forced == BY_RULE and block.data:  # a server does not send it
+            drawn = json.loads(block.data)
+            arm, probability = int(drawn["arm"]), drawn["probability"]
+        elif block.forced:
+            return {}
+        return {"drawn": names[arm], "drawn_probability": probability}
 
 
 def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:

@@ -219,7 +219,7 @@ class Block(NamedTuple):
     moves: str = ""
     """Moves of a conversation as JSON: first round, arm, reason. Empty for one that cannot move."""
     odds: str = ""
-    """Probabilities with which it was given to each arm, by number, as JSON; empty unless there are shares."""
+    """The draw, and the probability with which each arm was given the block, as JSON; under shares, or at a limit."""
 
 
 class HandedOut(NamedTuple):

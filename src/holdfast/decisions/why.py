@@ -11,7 +11,7 @@ from holdfast.decisions.breaker import fuses_of
 from holdfast.decisions.codec import chosen_by
 from holdfast.decisions.models import BY_RULE, PINNED, Block, Head, undamaged
 from holdfast.decisions.moves import DOWN, FAILING, GAIN
-from holdfast.decisions.settings import Setup, assigned, moves_of
+from holdfast.decisions.settings import Setup, assigned, moves_of, odds_of
 from holdfast.decisions.status import guard_of, next_probabilities, shares, switches_left
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import OutOfTurn
@@ -104,7 +104,8 @@ def _of_block(setup: Setup, block: Block, played: int | str | None, left: int, n
     name, stays = setup.name_of(assigned(block)[0]), "it is certain to stay for"
     drawn = _drawn(block, drawn_arm, f"{_likely(setup, probability)} among {n_arms} arms")
     if name != drawn_arm:
-        drawn, stays = f"{drawn}, more than its share, and went to {name}", f"{name} is certain to stay for"
+        reason = "more than its share" if len(odds_of(block)) > 1 else "when no switch was left"
+        drawn, stays = f"{drawn}, {reason}, and went to {name}", f"{name} is certain to stay for"
     if block.forced == BY_RULE:
         drawn, stays = f"Block {number(block.number)} is left to your rule, which plays {played}", "it has"
     if played != name and not block.forced and (left or played is not None):

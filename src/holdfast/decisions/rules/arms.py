@@ -134,7 +134,9 @@ def staying(block: Block, round: int, arm: int) -> tuple[int, float]:
 
 def with_arm_in_use(view: View, block: Block) -> Block:
     """Return the policy's latest block, which no switch is left for, as that of the arm in use where it can be."""
-    return _given(view, block, view.head.last_arm, 1.0) or block
+    given = _given(view, block, view.head.last_arm, 1.0)
+    odds = {"drawn": [block.arm, block.probability], "given": {str(view.head.last_arm): 1.0}}
+    return block if given is None else given._replace(odds=json.dumps(odds))
 
 
 def _given(view: View, block: Block, arm: int, probability: float) -> Block | None:
