@@ -64,7 +64,8 @@ def not_compiled(code: CodeType) -> tuple[str, int] | None:
             if instruction.opname.startswith(begun) and not (many and begun == "BUILD_LIST"):
                 where = instruction.positions.lineno if instruction.positions else None
                 return what, where or code.co_firstlineno
-    return None
+    inside = (not_compiled(part) for part in code.co_consts if isinstance(part, CodeType))  # comprehensions
+    return next(filter(None, inside), None)
 
 
 REFUSED = {
@@ -75,6 +76,7 @@ REFUSED = {
     "BUILD_STRING": "make a text",
     "FORMAT_": "make a text",
     "RAISE_VARARGS": "raise an error",
+    "PUSH_EXC_INFO": "catch an error",
 }
 """Effects of instructions, by the beginning of their name."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import linecache
 import pickle
 import pkgutil
 import platform
@@ -223,14 +224,19 @@ def _in_one_line(message: str) -> str:
         wrong += next((f" {line[4:]}" for line in said if line.startswith(">>> ")), "")
     elif re.search(r"Untyped global name .*<class '(function|method)'>$", wrong):
         wrong += "; is it marked @kernel?"
-    if "NRT required" in wrong or re.search(r"<(built-in )?function (empty|zeros|ones|full|array)\b", wrong):
+    if "NRT required" in wrong or re.search(
+        r"array_allocate|<(built-in )?function (empty|zeros|ones|full|array)\b", wrong
+    ):
         wrong = "it makes an array or a list, and a kernel allocates nothing: keep the numbers in the state, as Scratch"
-    name = re.search(r"<function (?:\S+\.)?(\S+) at ", message)
+    elif "setitem(readonly array" in wrong:
+        wrong = "it changes an array that it was not handed: keep the numbers in the state"
     places = [
         (Path(file).resolve(), n) for file, n in re.findall(r'(?:File "|at )([^\s"]+)"?(?:, line | \()(\d+)', message)
     ]
-    foreign = [f" ({file}, line {n})" for file, n in places if not {PACKAGE, NUMBA} & {*file.parents}]
-    place = next(iter(foreign), "")
-    return (
-        f"kernel {name[1]} does not compile: {wrong}{place}" if name else f"a kernel does not compile: {wrong}{place}"
-    )
+    foreign = [(file, int(n)) for file, n in places if not {PACKAGE, NUMBA} & {*file.parents}]
+    name = re.search(r"<function (?:\S+\.)?(\S+) at ", message)
+    for file, n in foreign[:1]:
+        wrong += f" ({file}, line {n})"
+        above = "".join(linecache.getlines(str(file))[:n])
+        name = next(reversed([*re.finditer(r"^ *def (\w+)", above, re.MULTILINE)]), name)
+    return f"kernel {name[1]} does not compile: {wrong}" if name else f"a kernel does not compile: {wrong}"

@@ -292,7 +292,7 @@ class Policy(ABC):
         """
 
     def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
-        """Return the arm to play instead of the block's: the most likely available one; on ties the first.
+        """Return the arm to play instead of the block's: the likeliest available; if unknown, the first.
 
         Parameters
         ----------
@@ -301,7 +301,8 @@ class Policy(ABC):
         out
             True for each unavailable arm; at least one is available.
         """
-        return int(np.where(out, -1.0, self.probabilities(params, state, block)).argmax())
+        p = self.probabilities(params, state, block) if self.knows_probabilities else np.zeros(self.n_arms)
+        return int(np.where(out, -1.0, p).argmax())
 
     def given(self, state: Any, block: Any, arm: int, probability: float) -> bool:
         """Let a block just drawn be that of `arm`, which has it with this probability; return False if it cannot.

@@ -6,20 +6,24 @@ tests of the package call the same functions.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 import math
 import pickle
+import subprocess
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from holdfast._numba.compile import COMPILED
+from holdfast._numba.compile import COMPILED, frozen, takes
 from holdfast._numba.plain import plain
 from holdfast.checks import address_of, class_at, made
 from holdfast.environments import ENVIRONMENTS, Environment, LossTable, make_environment
@@ -30,7 +34,7 @@ from holdfast.numerics.random import Stream
 from holdfast.players.game import Game
 from holdfast.players.player import Player
 from holdfast.policies.exp3 import Exp3
-from holdfast.policies.policy import NOT_KNOWN, Policy
+from holdfast.policies.policy import NOT_KNOWN, Policy, packed_parameters
 from holdfast.policies.registry import POLICIES, entry_of, find_policy, make_policy
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.described import import_from
@@ -45,7 +49,7 @@ DRAWS, FEWER = 100_000, 2000
 """Draws of one block: an arm of probability 0.00025 that is never drawn is found. Fewer where each draw takes a game,
 or its probabilities.
 """
-MANY = 5000
+MANY = 20_000
 """Blocks after which a state must still be finite."""
 MOST_ROUNDS = 1e12
 SEED = 20_210
@@ -142,12 +146,16 @@ def _needed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 # ---- what is wrong, and where ----
 
 
-def place_of(function: Any) -> str:
-    """Return file and line of a function, a method, a property or a kernel."""
+def place_of(function: Any, kind: type) -> str:
+    """Return file and line of a function, a method, a property or a kernel; of a class that has it from the package."""
     function = getattr(function, "fget", None) or getattr(function, "func", None) or function
     function = inspect.unwrap(getattr(function, "py_func", getattr(function, "__func__", function)))
     code = getattr(function, "__code__", None)
-    return f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
+    file, line = (code.co_filename, code.co_firstlineno) if code else ("", 0)
+    with suppress(OSError, TypeError):  # a class without a file
+        if _inside(file or "<>") and not _inside(inspect.getfile(kind)):
+            file, line = inspect.getfile(kind), inspect.getsourcelines(kind)[1]
+    return f" ({Path(file).name}, line {line})" if file else ""
 
 
 def blame(thing: Policy | Environment, part: str, wrong: str) -> NoReturn:
@@ -158,7 +166,7 @@ def blame(thing: Policy | Environment, part: str, wrong: str) -> NoReturn:
         named = f"kernel {getattr(function, '__name__', part)} of {kind.__name__}"
     else:
         function, named = inspect.getattr_static(kind, part, None), f"{kind.__name__}.{part}"
-    raise HoldfastError(f"{named} {wrong}{place_of(function)}")
+    raise HoldfastError(f"{named} {wrong}{place_of(function, kind)}")
 
 
 @contextmanager
@@ -259,8 +267,14 @@ def _differs(one: Mapping[str, Any], other: Mapping[str, Any], tolerance: float 
 
 def compiles(policy: Policy) -> None:
     """Kernels compile, and take and fill in what they must."""
-    if not np.array_equal(_game(policy)._packed, _game(policy)._packed):
+    packed = _game(policy)._packed
+    if np.isnan(packed).any():
+        blame(policy, "parameters", "returns NaN, which is no number")
+    if not all(np.array_equal(packed, _game(policy)._packed) for _ in range(20)):
         blame(policy, "parameters", "returns other numbers each time it is called")
+    with np.errstate(all="ignore"):
+        for _ in _blocks(policy, _game(policy, compiled=False), 3):  # first: a wrong index harms nobody there
+            pass
     for _ in _blocks(policy, _game(policy), 3):
         pass
 
@@ -314,8 +328,11 @@ def _probabilities(policy: Policy, game: Game, n: int) -> Array | None:
         if said != NOT_KNOWN:
             blame(policy, "choose", f"gives block.probability {said:g}, but knows_probabilities is False")
         return None
+    before = [*game.saved_state().values(), *game.saved_block().values()]
     with _blamed(policy, "probabilities", f"fails in block {n}"):
         p: Any = game.probabilities()
+    if not all(map(np.array_equal, before, [*game.saved_state().values(), *game.saved_block().values()])):
+        blame(policy, "probabilities", "changes the state or the block, whose own arrays it is handed")
     if np.shape(p) != (policy.n_arms,):
         blame(policy, "probabilities", f"must return {policy.n_arms} numbers; it returns {np.shape(p) or p!r}")
     if not np.all(np.isfinite(p)) or np.min(p) < 0 or abs(np.sum(p) - 1) > 1e-9:
@@ -414,31 +431,35 @@ def blocks_are_values(policy: Policy, blocks: int = ROUNDS) -> None:
 
 
 def observes_late(policy: Policy) -> None:
-    """A block's change to each arm does not depend on blocks that have begun since."""
+    """A block's change to each arm does not depend on blocks begun since; which arms, not on those observed since."""
     if policy.waits_for_losses or policy.full_information:
         return
     loss, game, kinds = PATTERNS["mixed losses"], _game(policy), policy.state_layout.saved_kinds
     names = [name for name, kind in kinds.items() if kind.per_arm and kind.several is None]
     for n in _blocks(policy, game, 60):
-        block, late, found = game.block.copy(), game.copy(), []
+        block, late, last = game.block.copy(), game.copy(), game.copy()
         for m in (n + 1, n + 2, n + 3):
             with _blamed(policy, "choose", f"fails in block {m}, begun before the loss of block {n} is known"):
                 try:
                     late.begin(_announced(policy, m))
+                    last.begin(_announced(policy, m))
                 except InvalidParameter:
                     return
-        for one in (game.copy(), late):
+            _tell(policy, last, last.block.copy(), m, loss)
+        found = []
+        for one in (game.copy(), late, last):
             before = one.saved_state()
             with _blamed(policy, "observe", f"fails where the loss of block {n} comes after block {n + 3} has begun"):
                 _tell(policy, one, block, n, loss)
             after = one.saved_state()
             found.append({name: np.subtract(after[name], before[name]) for name in names})
-        for name in names:
-            at_once, later = (one[name] - np.median(one[name]) for one in found)
-            if policy.remembers_order:  # then only which arms it changes
-                at_once, later = (np.abs(x) > LATE for x in (at_once, later))
-                at_once[int(block[0])] = later[int(block[0])] = True
-            if np.max(np.abs(1.0 * at_once - later)) > LATE * max(np.max(np.abs(at_once)), LATE):
+        for name, then in ((name, then) for name in names for then in (1, 2)):
+            at_once, later = (found[i][name] - np.median(found[i][name]) for i in (0, then))
+            a, b = at_once, later
+            if then == 2 or policy.remembers_order:  # only which arms it changes
+                a, b = (np.abs(x) > LATE for x in (at_once, later))
+                a[int(block[0])] = b[int(block[0])] = True
+            if np.max(np.abs(1.0 * a - b)) > LATE * max(np.max(np.abs(a)), LATE):
                 arm, rule = int(block[0]), "what it needs of the draw must be in the block, not in the state"
                 blame(
                     policy,
@@ -455,8 +476,12 @@ def continues_from_a_save(policy: Policy) -> None:
     if not functions:
         with _blamed(policy, "settings", "do not make the policy again"):
             again = make_policy(policy.settings(), [type(policy)])
-            if again != policy or again.settings() != policy.settings():
-                blame(policy, "settings", "make another policy: is the class marked @dataclass(frozen=True)?")
+            for name, value in policy.settings().items():
+                if (other := again.settings().get(name)) != value:
+                    blame(policy, "settings", f"make another policy: {name} is {value!r}, and then {other!r}")
+            if again != policy:
+                rule = "is the class marked @dataclass(frozen=True), and does its __post_init__ call super's?"
+                blame(policy, "settings", f"make an unequal policy: {rule}")
     straight = policy.player(SEED)
     saved = policy.player(SEED)
     for n in range(1, 61):
@@ -570,6 +595,45 @@ def finds_another_arm(policy: Policy) -> None:
             blame(policy, "next_best", f"names arm {arm}, which is not available, in block {n}")
 
 
+ELSEWHERE = """
+import json, pickle, sys, threading
+sys.path[:] = json.loads(sys.argv[1])
+thing = pickle.load(sys.stdin.buffer)
+from holdfast.simulation.contract import read_by_kernels
+thread = threading.Thread(target=lambda: print("", json.dumps(read_by_kernels(thing)), sep="\\n"))
+thread.start()
+"""
+
+
+def is_the_same_elsewhere(thing: Policy | Environment) -> None:
+    """What its kernels read is the same in another process and thread, as executors play it."""
+    if ":" not in address_of(thing) or _pickled(thing) is None:
+        return
+    command = [sys.executable, "-c", ELSEWHERE, json.dumps(sys.path)]
+    done = subprocess.run(command, input=pickle.dumps(thing), capture_output=True, check=False)
+    if done.returncode or not done.stdout:
+        said = (done.stderr.decode(errors="replace").strip() or "no answer").splitlines()[-1]
+        blame(thing, "settings", f"cannot be read in another process, as on executors: {said}")
+    there = json.loads(done.stdout.splitlines()[-1])
+    for part, here in read_by_kernels(thing).items():
+        if there[part] != here:
+            rule = "make it of nothing but the fields and constants"
+            blame(thing, part, f"has other values in another process or thread, as on executors: {rule}")
+
+
+def read_by_kernels(thing: Policy | Environment) -> dict[str, str]:
+    """Return a hash of what each kernel reads, and of what all of them are handed, by the name of the part."""
+    if isinstance(thing, Policy):
+        handed = {"parameters": [packed_parameters(thing, thing.parameters())]}
+        kernels = {"choose": thing.kernels.choose, "observe": thing.kernels.observe}
+    else:
+        handed, kernels = {"tables": [*thing.tables]}, {part: getattr(thing, part) for part in kernels_of(thing)}
+    hashes = {
+        part: hashlib.sha256(b"".join(map(np.ndarray.tobytes, arrays))).hexdigest() for part, arrays in handed.items()
+    }
+    return hashes | {part: frozen(kernel) for part, kernel in kernels.items()}
+
+
 POLICY_PARTS: tuple[Callable[[Policy], None], ...] = (
     compiles,
     runs_as_plain_python,
@@ -582,6 +646,7 @@ POLICY_PARTS: tuple[Callable[[Policy], None], ...] = (
     continues_from_a_save,
     plays_the_same_everywhere,
     finds_another_arm,
+    is_the_same_elsewhere,
 )
 
 
@@ -589,6 +654,21 @@ POLICY_PARTS: tuple[Callable[[Policy], None], ...] = (
 
 GAMES = 256
 """Games whose losses are drawn together."""
+
+HANDED = {
+    "total_kernel": ("tables", "arms", "start", "stop", "streams", "totals"),
+    "gap_kernel": ("tables", "arms", "start", "stop", "gaps"),
+    "move_kernel": ("tables", "state", "t", "streams"),
+    "react_kernel": ("tables", "state", "arm", "start", "stop"),
+}
+"""What the kernels of an environment take."""
+
+
+def kernels_of(environment: Environment) -> list[str]:
+    """Return the names of the kernels that an environment has or must have."""
+    if not isinstance(environment, ChangingEnvironment):
+        return ["total_kernel", "gap_kernel"]
+    return ["move_kernel", *["react_kernel"] * (environment.react_kernel is not None)]
 
 
 def _last(environment: Environment) -> int:
@@ -618,14 +698,26 @@ def _arms(environment: Environment) -> range:
 
 
 def says_what_it_is(environment: Environment) -> None:
-    """Its properties can be played: arms, reference, units, tables."""
+    """Its kernels and its properties can be played: arms, reference, units, tables."""
     name = type(environment).__name__
+    for part in kernels_of(environment):
+        if not isinstance(inspect.getattr_static(environment, part, None), staticmethod):
+            blame(environment, part, "must be staticmethod(...) of a kernel")
+        kernel = getattr(environment, part)
+        takes(kernel, *HANDED[part])
+        frozen(kernel)
     with _blamed(environment, "n_arms", "cannot be read"):
         environment.check_itself()
     with _blamed(environment, "tables", "cannot be made"):
-        tables = environment.tables
-    if not (isinstance(tables, tuple) and all(isinstance(table, np.ndarray) for table in tables)):
-        blame(environment, "tables", f"must be a tuple of arrays; {name} has {type(tables).__name__}")
+        tables, again = environment.tables, environment.tables
+    if not (isinstance(tables, tuple) and all(isinstance(t, np.ndarray) and t.dtype.kind in "biuf" for t in tables)):
+        blame(environment, "tables", f"must be a tuple of arrays of numbers; {name} has {tables!r:.80}")
+    if not all(map(_same, tables, again)):
+        blame(environment, "tables", "has other numbers each time it is read")
+
+
+def _same(one: Array, other: Array) -> bool:
+    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
 def expects_what_adds_up(environment: Environment) -> None:
@@ -681,9 +773,11 @@ def measures_gaps(environment: Environment) -> None:
             blame(environment, "gap_kernel", f"must be exactly 0 for the reference arm {reference}")
 
 
-def _totals(environment: Environment, arms: Any, start: int, stop: int, streams: Any, total: Any = None) -> Array:
+def _totals(
+    environment: Environment, arms: Any, start: int, stop: int, streams: Any, tables: Any = None, total: Any = None
+) -> Array:
     """Draw the loss of each game's arm, in shares of the range; the streams move on."""
-    totals, tables = np.full(len(arms), np.nan), environment.tables
+    totals, tables = np.full(len(arms), np.nan), environment.tables if tables is None else tables
     total = environment.total_kernel if total is None else total
     with _blamed(environment, "total_kernel", f"fails for [{start}, {stop})"), np.errstate(all="ignore"):
         total(tables, np.array(arms, dtype=float), float(start), float(stop), streams, totals)
@@ -697,13 +791,17 @@ def _streams(name: str, count: int) -> Any:
 
 def draws_losses(environment: Environment) -> None:
     """A total is a possible loss, drawn from its game's stream alone, and the same in plain Python."""
-    K, tables = environment.n_arms, [table.copy() for table in environment.tables]
+    K, tables = environment.n_arms, environment.tables
+    before = [table.copy() for table in tables]
     interpreted = plain(environment.total_kernel)
     for start, stop in _stretches(environment):
         arms = [i % K for i in range(16)]
         streams = _streams("totals", 16)
         begun = streams.copy()
-        found, rounds = _totals(environment, arms, start, stop, streams), stop - start
+        slowly = _totals(environment, arms, start, stop, begun.copy(), total=interpreted)
+        found, rounds = _totals(environment, arms, start, stop, streams, tables), stop - start
+        if not all(map(_same, tables, before)):
+            blame(environment, "total_kernel", "changes the tables, which all games share")
         if not np.all((found >= -1e-6) & (found <= rounds + 1e-6)):
             rule = f"must fill in losses from 0 to {rounds}, as shares of the range, for [{start}, {stop})"
             blame(environment, "total_kernel", f"{rule}; it gives {_list(found)}")
@@ -719,21 +817,20 @@ def draws_losses(environment: Environment) -> None:
                     "total_kernel",
                     f"{rule}: draw by next_uniform(streams, g), and keep nothing between calls",
                 )
-        other = _totals(environment, arms, start, stop, begun.copy(), interpreted)
-        if np.max(np.abs(other - found)) > 1e-9 * rounds:
+        if np.max(np.abs(slowly - found)) > 1e-9 * rounds:
             blame(
                 environment, "total_kernel", f"gives other losses compiled than in plain Python, in [{start}, {stop})"
             )
-    for table, before in zip(environment.tables, tables, strict=True):
-        if not np.array_equal(table, before, equal_nan=table.dtype.kind == "f"):
-            blame(environment, "total_kernel", "changes the tables, which all games share")
 
 
 def draws_what_is_expected(environment: Environment) -> None:
     """Totals have the mean of `expected`, and the same mean and spread drawn at once or in parts."""
     (low, _), unit = environment.units, environment.unit
-    at_once, parted, N = _streams("at once", GAMES), _streams("in parts", GAMES), GAMES * (16 if COMPILED else 1)
-    for start, stop in _stretches(environment)[:5]:
+    at_once, parted, N = _streams("at once", GAMES), _streams("in parts", GAMES), GAMES * (64 if COMPILED else 1)
+    means = [environment.expected(t, t + 1) for t in range(min(_last(environment), 1000))]
+    changes = (t for t in range(1, len(means)) if not np.allclose(means[t], means[t - 1]))
+    around = [(t, t + 1) for change in [*changes][:1] for t in (change - 1, change)]
+    for start, stop in [*_stretches(environment)[:-1], *around]:
         rounds, middle = stop - start, (start + stop) // 2
         for arm in list(_arms(environment))[:3]:
             arms = [arm] * GAMES
@@ -776,7 +873,8 @@ def is_played(environment: Environment) -> None:
             alone = run_task(replace(task, first=i, count=1))
             assert alone is not None
             if not np.array_equal(alone.excess[0], together.excess[i]):
-                blame(environment, part, "or gap_kernel gives a game other numbers side by side than alone")
+                rule = "it draws elsewhere than in its stream, or changes the tables"
+                blame(environment, part, f"gives a game other numbers side by side than alone: {rule}")
     if (again := _pickled(environment)) is not None:
         there = run_task(replace(task, environment=again, count=1))
         assert there is not None
@@ -806,13 +904,13 @@ def _draws_alike(environment: ChangingEnvironment, part: str, rounds: int, playe
     """Blame `part` where the path is not as it must be."""
     interpreted = plain(getattr(environment, part))
     with _blamed(environment, part, "fails"), np.errstate(all="ignore"):
-        path = environment.path(rounds, seed=SEED, played=played)
-        again = environment.path(rounds, seed=SEED, played=played)
         object.__setattr__(environment, part, interpreted)
         try:
             slowly = environment.path(rounds, seed=SEED, played=played)
         finally:
             object.__delattr__(environment, part)
+        path = environment.path(rounds, seed=SEED, played=played)
+        again = environment.path(rounds, seed=SEED, played=played)
     if not np.all((path >= 0) & (path <= 1)):
         t = int(np.argmin(np.all((path >= 0) & (path <= 1), axis=1)))
         blame(environment, part, f"must leave means from 0 to 1; in round {t} they are {_list(path[t])}")
@@ -822,7 +920,12 @@ def _draws_alike(environment: ChangingEnvironment, part: str, rounds: int, playe
         blame(environment, part, "gives another path compiled than in plain Python")
 
 
-CHANGING_PARTS: tuple[Callable[[ChangingEnvironment], None], ...] = (says_what_it_is, draws_a_path, is_played)
+CHANGING_PARTS: tuple[Callable[[ChangingEnvironment], None], ...] = (
+    says_what_it_is,
+    draws_a_path,
+    is_played,
+    is_the_same_elsewhere,
+)
 """Checks of an environment that draws its path anew in each game."""
 
 ENVIRONMENT_PARTS: tuple[Callable[[Environment], None], ...] = (
@@ -832,4 +935,5 @@ ENVIRONMENT_PARTS: tuple[Callable[[Environment], None], ...] = (
     draws_losses,
     draws_what_is_expected,
     is_played,
+    is_the_same_elsewhere,
 )
