@@ -21,9 +21,6 @@ except ImportError:  # Windows
 FIRST = 1 << 61
 """Offset of the first place; the log never gets there."""
 
-TURN = 500_000
-"""Nanoseconds for which a process keeps its place for further calls: it has the state in memory."""
-
 NEXT, LATER = 0.00005, 0.0003
 """Seconds between looks: of the process that is next, and for each further one before it."""
 
@@ -33,7 +30,7 @@ class Queue:
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        self._place = self._last = self._until = 0
+        self._place = 0
 
     @staticmethod
     def at(path: str) -> Queue | None:
@@ -50,9 +47,7 @@ class Queue:
         """Return when everyone who came before is gone, or at the deadline, by `time.monotonic`."""
         if self._place:
             return  # SQLite was busy all the same: another program has locked the file
-        now = time.monotonic_ns()
-        goes_on = now < self._until
-        self._place = self._last if goes_on else FIRST + now
+        self._place = FIRST + time.monotonic_ns()
         while True:
             try:
                 self._lock(fcntl.F_OFD_SETLK, fcntl.F_WRLCK, self._place, 1)
@@ -61,14 +56,12 @@ class Queue:
                 self._place += 1
         while (before := self._before(FIRST, self._place)) and time.monotonic() < deadline:
             time.sleep(NEXT + LATER * (before - 1))
-        if not goes_on:
-            self._until = time.monotonic_ns() + TURN
 
     def leave(self) -> None:
         """Let the next one go on."""
         if self._place:
             self._lock(fcntl.F_OFD_SETLK, fcntl.F_UNLCK, self._place, 1)
-            self._last, self._place = self._place, 0
+            self._place = 0
 
     def _before(self, first: int, end: int) -> int:
         """Return how many wait at places from `first` to before `end`."""
