@@ -5,7 +5,7 @@
     python scripts/service_kill_trials.py --trials 1000 --store postgresql --kill database
     python scripts/service_kill_trials.py --trials 1000 --kill nobody --proxy    (delays, cuts and doubles requests)
 
-Clients ask and tell through `hf.open("http://…")` and note what was acknowledged. Who is killed is started again at the
+With --mixed, clients also change settings, pause arms and are deployed with another λ. Clients ask and tell through `hf.open("http://…")` and note what was acknowledged. Who is killed is started again at the
 same port; PostgreSQL is a private server, started and stopped here. In the end the store is counted by SQL and compared
 with the notes.
 """
@@ -19,6 +19,8 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import replace
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -42,7 +44,8 @@ def loss_of(id: str) -> float:
 class Notes:
     """The calls that were acknowledged."""
 
-    def __init__(self) -> None:
+    def __init__(self, mixed: bool) -> None:
+        self.mixed = mixed
         self.asked: list[str] = []
         self.told: set[str] = set()
         self.failures: list[BaseException] = []
@@ -54,6 +57,8 @@ class Notes:
         try:
             with opened(web, patience="forever", seed=11, retry=120.0, remember=10**9) as router:
                 while not self.stop.is_set():
+                    if self.mixed and chance.random() < 0.1:
+                        operate(web, router, chance)
                     decisions = router.ask(chance.choice([1, 1, 2, 5]))
                     self.asked += [decision.id for decision in decisions]
                     if chance.random() < 0.5:
@@ -64,6 +69,18 @@ class Notes:
                         self.told.add(decisions[0].id)
         except BaseException as failure:
             self.failures.append(failure)
+
+
+def operate(web: Web, router: hf.Router, chance: random.Random) -> None:
+    """Another patience, a pause, or a deploy with a λ of its own. A change is made once, however often it is sent."""
+    what = chance.random()
+    if what < 0.3:
+        router.change(patience=chance.choice(["auto", "forever", 200]), reason="a guess")
+    elif what < 0.6:
+        router.pause(chance.choice("ab"), until=timedelta(milliseconds=20))
+    else:
+        policy = replace(router.policy, switching_cost=chance.choice([0.5, 1.5, 4.0]))
+        hf.open(web.url, "game", policy, retry=120.0, settings=chance.choice(["store", "code"])).close()
 
 
 def check(url: str, notes: Notes) -> tuple[int, int]:
@@ -151,10 +168,10 @@ class Rough(BaseHTTPRequestHandler):
 
 def play(
     url: str, trials: int, seed: int = 1, *, kill: str = "server", servers: int = 1, proxy: bool = False,
-    database: PrivateServer | None = None,
+    mixed: bool = False, database: PrivateServer | None = None,
 ) -> tuple[int, int]:  # fmt: skip
     """Make trouble so many times, then stop and count."""
-    chance, ports, notes = random.Random(seed), [free_port() for _ in range(servers)], Notes()
+    chance, ports, notes = random.Random(seed), [free_port() for _ in range(servers)], Notes(mixed)
     running = [InProcess(url, port=port) for port in ports]
     proxies = [RoughProxy(port, seed + port) for port in ports] if proxy else []
     for one in proxies:
@@ -199,8 +216,9 @@ def main() -> None:
     parser.add_argument("--kill", choices=["server", "database", "nobody"], default="server")
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--proxy", action="store_true")
+    parser.add_argument("--mixed", action="store_true", help="with what operators and deploys do")
     options = parser.parse_args()
-    how = {"kill": options.kill, "servers": options.servers, "proxy": options.proxy}
+    how = {"kill": options.kill, "servers": options.servers, "proxy": options.proxy, "mixed": options.mixed}
     if options.store == "postgresql":
         from places import fresh_schema
 

@@ -409,7 +409,7 @@ def test_a_player_says_where_its_guard_stands():
     player = hf.Guarded(arms=["a", "b"], switching_cost=0.0, units=(0.0, 10.0)).player(seed=1)
     assert player.guard.why == "No round has been played yet."
     player.tell(2.0 if player.ask(rule="a") == "a" else 0.0)
-    assert player.guard.why.startswith("The rule leads. The highest account is that of b, 1.985; ")
+    assert player.guard.why.startswith("The rule leads. The highest account is that of b, 1.9853; ")
     while not player.guard.acting:
         player.ask(rule="a")
         player.tell(10.0 if player.ask(rule="a") == "a" else 0.0)

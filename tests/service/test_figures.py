@@ -274,16 +274,16 @@ def test_who_sees_one_game_sees_its_counts_only(tmp_path):
 
 
 def test_thirty_arms_and_a_bound_leave_the_charts_readable(tmp_path):
-    """Eight arms in the charts, all in the tables; the bound ends where it would flatten the other lines."""
+    """Seven arms in the charts, each in its own colour, all in the tables; the bound ends where it would flatten the other lines."""
     url = f"sqlite:///{tmp_path}/games.db"
     policy = hf.AdaptiveTsallisSwitch(arms=[f"arm {i:02}" for i in range(30)], switching_cost=0.3)
     with hf.open(url, "wide", policy, seed=1) as router:
         router.tell([(decision.id, int(str(decision.arm)[4:]) / 30) for decision in router.ask(400)])
     with InThread(url) as web:
         page = web("GET", "/games/wide").body.decode()
-    assert page.count("The 8 arms played most, of 30.") == 3
-    assert "The 22 arms played less" in page
-    assert len(set(re.findall(r"only (arm [0-9]{2})", page))) == 8
+    assert page.count("The 7 arms played most, of 30.") == 3
+    assert "The 23 arms played less" in page
+    assert len(set(re.findall(r"only (arm [0-9]{2})", page))) == 7
     rows = re.findall(r'<th scope="row">.*?(arm [0-9]{2})', page, re.DOTALL)
     assert len(set(rows)) == 30
     lines = SimpleNamespace(cost=[1.0, 2.0], fixed=[[0.5, 1.0], [None, 3.0]], bound=[3.3, 3.0])

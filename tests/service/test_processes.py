@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 def test_five_kills_lose_and_double_nothing(folder):
     """``python scripts/service_kill_trials.py`` makes a thousand."""
-    rounds, told = service_kill_trials.play(f"sqlite:///{folder}/games.db", 5)
+    rounds, told = service_kill_trials.play(f"sqlite:///{folder}/games.db", 5, mixed=True)
     assert rounds > 10
     assert told > 5
 

@@ -50,6 +50,7 @@ from holdfast.numerics.schedules import LONGEST
 from holdfast.policies import adaptive
 from holdfast.policies.adaptive import ANNOUNCED, AdaptiveTsallisSwitch, two_thirds
 from holdfast.policies.policy import Announcement, Kernels, Mask, PlainBlock, Policy, rearranged
+from holdfast.text import five_digits
 
 EPOCH = 4.0
 """Each epoch ends this many times as late as the one before."""
@@ -486,13 +487,13 @@ class Guarding(Policy):
             against, end = names[int(state.against[0])], int(state.end[0])
             why = (
                 f"The guard plays since round {int(state.since[0]) + 1}: by then the rule had cost about "
-                f"{state.excess[0] * unit:.4g} more than {against} would have. The rule returns after round {end}."
+                f"{five_digits(float(state.excess[0]) * unit)} more than {against} would have. The rule returns after round {end}."
             )
         else:
             worst = max(excess, key=excess.__getitem__)
             why = (
-                f"The rule leads. The highest account is that of {worst}, {excess[worst]:.4g}; "
-                f"the guard takes over when one exceeds {limit:.4g}."
+                f"The rule leads. The highest account is that of {worst}, {five_digits(excess[worst])}; "
+                f"the guard takes over when one exceeds {five_digits(limit)}."
             )
         return Guard(acting, taken, looks, float(state.spent[0]) * unit, levels, excess, limit, why)
 

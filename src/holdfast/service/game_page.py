@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 INK, QUIET = ("#1d2125", "#e4e6e8"), ("#5c646c", "#9aa2aa")
 """Colours of lines that belong to no arm, on white and on black."""
-SHOWN_ARMS = 8
-"""Arms that are shown in charts and at first in the table."""
+SHOWN_ARMS = len(PALETTE)
+"""Arms that are shown in charts and at first in the table, each in a colour of its own."""
 MOST_ROWS = 1000
 """Other arms in the table."""
 MOST_JUDGED = 12
@@ -212,8 +212,9 @@ def _standing(board: Board, line: GameLine, events: str) -> Html:
     )
 
 
-def _arm_look(arm: int, dash: tuple[float, ...] = (), marker: Marker = Marker()) -> Look:  # noqa: B008  # frozen
-    return Look(*PALETTE[arm % len(PALETTE)], dash, marker)
+def _arm_look(place: int, dash: tuple[float, ...] = (), marker: Marker = Marker()) -> Look:  # noqa: B008  # frozen
+    """Return the look of an arm by its place among those shown."""
+    return Look(*PALETTE[place], dash, marker)
 
 
 def _axis(home: str, by_time: bool) -> Html:
@@ -228,7 +229,7 @@ def _along(lines: Lines, by_time: bool) -> Any:
 
 
 def _cost_chart(view: GameView, lines: Lines | None, often: Sequence[int], by_time: bool) -> Html:
-    look = {"paid": Look(*INK), **{f"only {view.names[i]}": _arm_look(i, (3, 2)) for i in often}}
+    look = {"paid": Look(*INK), **{f"only {view.names[i]}": _arm_look(n, (3, 2)) for n, i in enumerate(often)}}
     found: list[list[float | None] | list[float]] = []
     if lines is not None:
         others = {
@@ -251,7 +252,7 @@ def _cost_chart(view: GameView, lines: Lines | None, often: Sequence[int], by_ti
 
 
 def _draws_chart(view: GameView, lines: Lines | None, often: Sequence[int], by_time: bool) -> Html:
-    look = {str(view.names[i]): _arm_look(i, marker=DOT) for i in often}
+    look = {str(view.names[i]): _arm_look(n, marker=DOT) for n, i in enumerate(often)}
     drawn = []
     if lines is not None:
         for arm, name in zip(often, look, strict=True):
@@ -336,13 +337,13 @@ def _lanes(board: Board) -> Html:
     total, starts = lengths.sum(), np.cumsum(lengths) - lengths
     shares = np.round(held / np.maximum(lengths, 1.0)[:, None], 1)
     rows = []
-    for arm in _often(board)[0]:
+    for place, arm in enumerate(_often(board)[0]):
         name = view.names[arm]
         boxes = []
         for share, columns in groupby(range(len(held)), key=lambda i, arm=arm: shares[i, arm]):  # type: ignore[misc]
             some = list(columns)
             if share:
-                boxes.append(Stretch(starts[some[0]], lengths[some].sum(), _arm_look(arm), share))
+                boxes.append(Stretch(starts[some[0]], lengths[some].sum(), _arm_look(place), share))
         label = f"{name}: held in {held[:, arm].sum() / max(total, 1.0):.0%} of the rounds shown"
         shown = element("b", str(name)) if name == view.arm else joined(str(name))
         rows.append(Band(shown, label, boxes))
@@ -355,16 +356,16 @@ def _arms(board: Board) -> Html:
     drawn = dict(zip(board.view.arms, board.view.probabilities or [], strict=False))
     rows = []
     measured = sorted({name for recent in board.recent for name in recent.measures})
+    often, others = _often(board)
     for i, (arm, interval) in enumerate(zip(board.totals.arms, board.intervals, strict=True)):
         recent = board.recent[i]
         mean = arm.mean if arm.told else None  # a substitute for missing losses is no evidence
-        chance = drawn.get(arm.arm)
+        chance, place = drawn.get(arm.arm), often.index(i) if i in often else None
         meter = Html("–")
         if chance is not None:
-            meter = joined(bar(chance, f"s{i % len(PALETTE)}", class_="meter"), f"{chance:.3f}")
-        name = joined(
-            patch(_arm_look(i)), str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else ""
-        )
+            meter = joined(bar(chance, None if place is None else f"s{place}", class_="meter"), f"{chance:.3f}")
+        colour = "" if place is None else patch(_arm_look(place))
+        name = joined(colour, str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else "")
         rows.append(
             [
                 name,
@@ -383,7 +384,6 @@ def _arms(board: Board) -> Html:
     words = "Means of an hour and a day are made of the game's last 5,000 losses at most. "
     words += f"{' and '.join(['Failures', *measured])} are of the game's last 1,000 losses, which all arms share. "
     words += "Intervals are made of the last 2,000 blocks, a block being one observation."
-    often, others = _often(board)
     parts = [as_table(heads, [rows[i] for i in often], "arms")]
     if others:
         summary = element("summary", f"The {counted(len(others), 'arm')} played less")
