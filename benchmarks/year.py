@@ -1,14 +1,16 @@
-"""A year of a gateway in a SQLite file: does the file stop growing, do calls stay as quick?
+"""A year of a gateway in a SQLite file: do file and process stop growing, do calls stay as quick?
 
     python benchmarks/year.py [--keep 4000] [--rounds 40000] [--folder /dev/shm]
 
 λ = 0, so that each round is a block, and a day has 400 rounds. What is kept is small, so that it is full after a tenth
-of the run. Printed for each fifth: bytes of the file with its log, the median and the 99th percentile of ask and tell
-together. The last lines extrapolate: what a year comes to with the default `keep`, whatever its traffic.
+of the run. Printed for each fifth: bytes of the file with its log, the most memory that the process ever had, the
+median and the 99th percentile of ask and tell together. The last lines extrapolate: what a year comes to with the
+default `keep`, whatever its traffic.
 """
 
 import argparse
 import itertools
+import resource
 import tempfile
 import time
 from pathlib import Path
@@ -43,7 +45,8 @@ def main() -> None:
             spent.sort()
             sizes.append(sum(file.stat().st_size for file in Path(folder).iterdir()))
             times = f"p50 {1e3 * spent[fifth // 2]:.2f} ms, p99 {1e3 * spent[int(0.99 * fifth)]:.2f} ms"
-            print(f"{(part + 1) * fifth:>8,} rounds: {sizes[-1] / 1e6:.2f} MB, {times}", flush=True)
+            memory = f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB of memory"
+            print(f"{(part + 1) * fifth:>8,} rounds: {sizes[-1] / 1e6:.2f} MB, {memory}, {times}", flush=True)
         days = (options.rounds - fifth) / PER_DAY
         per_day = (sizes[-1] - sizes[0]) / days
         most = max(later - before for before, later in itertools.pairwise(sizes))

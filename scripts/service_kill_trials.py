@@ -5,9 +5,9 @@
     python scripts/service_kill_trials.py --trials 1000 --store postgresql --kill database
     python scripts/service_kill_trials.py --trials 1000 --kill nobody --proxy    (delays, cuts and doubles requests)
 
-With --mixed, clients also change settings, pause arms and are deployed with another λ. Clients ask and tell through `hf.open("http://…")` and note what was acknowledged. Who is killed is started again at the
-same port; PostgreSQL is a private server, started and stopped here. In the end the store is counted by SQL and compared
-with the notes.
+With --mixed, clients also change settings, pause arms and are deployed with another λ. Clients ask and tell through
+`hf.open("http://…")` and note what was acknowledged. Who is killed is started again at the same port; PostgreSQL is a
+private server, started and stopped here. In the end the store is counted by SQL and compared with the notes.
 """
 
 import argparse

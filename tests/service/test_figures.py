@@ -5,6 +5,7 @@ import math
 import re
 import sqlite3
 from collections import defaultdict
+from itertools import count, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,11 +16,13 @@ from service import InThread, Web
 import holdfast as hf
 from holdfast.service import game_page
 from holdfast.service.access import TokenFile
+from holdfast.service.pages import moment
 from holdfast.text import five_digits, number, with_interval
 
 SCALE = hf.Scale(latency=(0.2, 8.0, 3), price=(0.0, 0.02, 1), error=1.0)
 NOW = 1_800_000_000.0
 DAY = 86400.0
+ARMS = ["east", "west", "north"]
 
 
 class Clock:
@@ -34,7 +37,7 @@ def played(tmp_path_factory):
     """Three days of a game with measures, failures, stand-ins, conversations and missing losses; and its server."""
     folder, clock = tmp_path_factory.mktemp("figures"), Clock()
     url = f"sqlite:///{folder}/games.db"
-    policy = hf.TsallisSwitch(arms=["east", "west", "north"], switching_cost=0.5)
+    policy = hf.TsallisSwitch(arms=ARMS, switching_cost=0.5)
     with hf.open(url, "g", policy, seed=5, scale=SCALE, patience=40, missing=0.75, clock=clock) as router:
         for t in range(600):
             clock.now += 3 * DAY / 600
@@ -58,11 +61,11 @@ def rounds_of(connection):
     handed = connection.execute("SELECT current, handed FROM holdfast_heads").fetchone()
     losses = {(row["block"], row["round"]): row for row in connection.execute("SELECT * FROM holdfast_losses")}
     for block in connection.execute("SELECT * FROM holdfast_blocks ORDER BY number"):
-        count = handed["handed"] if block["number"] == handed["current"] else block["rounds"]
-        by = [block["arm"]] * count
+        rounds = handed["handed"] if block["number"] == handed["current"] else block["rounds"]
+        by = [block["arm"]] * rounds
         for first, length, arm, _ in json.loads(block["played"] or "[]"):
             by[first : first + length] = [arm] * length
-        for n in range(count):
+        for n in range(rounds):
             loss = losses.get((block["number"], n))
             counted = loss["loss"] if loss else block["stand_in"]
             yield by[n], counted, loss, block
@@ -75,6 +78,7 @@ def expected(connection, now):
     for arm, counted, loss, block in rounds_of(connection):
         mine = found[names[arm]]
         mine["rounds"].append(1)
+        mine["began"].append(block["began"])
         if counted is not None and (loss or block["settled_order"] is not None):
             mine["counted"].append(counted)
         if loss:
@@ -102,40 +106,66 @@ def mean(values):
     return math.fsum(values) / len(values)
 
 
+def turns_of(connection):
+    """Arm and block of each round in the order of the asks, without conversations, which pay for no switch."""
+    players, turns = defaultdict(list), []
+    for arm, _, _, block in rounds_of(connection):
+        players[block["number"]].append((arm, block))
+    for ask in connection.execute("SELECT * FROM holdfast_asks ORDER BY at"):
+        turns += players[ask["block"]][ask["first"] : ask["first"] + ask["rounds"]]
+    return [turn for turn in turns if turn[1]["key"] is None]
+
+
+def game_figures(connection, since=0.0):
+    """Counts and costs of the blocks begun since a moment."""
+    rows = [row for row in rounds_of(connection) if row[3]["began"] >= since]
+    turns = [(None, None), *turns_of(connection)]
+    switches = sum(a != b for (a, _), (b, block) in pairwise(turns) if block["began"] >= since)
+    settled = [counted for _, counted, loss, block in rows if loss or block["settled_order"] is not None]
+    return {
+        "rounds": len(rows),
+        "switches": switches,
+        "switching": 0.5 * switches,
+        "cost": math.fsum([*settled, 0.5 * switches]),
+        "missing": sum(not loss and block["settled_order"] is not None for _, _, loss, block in rows),
+        "out": sum(not loss and block["settled_order"] is None for _, _, loss, block in rows),
+        "late": sum(loss["late"] for _, _, loss, _ in rows if loss),
+        "moves": 0,
+    }
+
+
 def test_the_metrics_are_the_rows(played):
     web, connection, clock = played
     text = web("GET", "/metrics").body.decode()
-    found = dict(
-        line.rsplit(" ", 1) for line in text.splitlines() if line.startswith(("holdfast_arm", "holdfast_game"))
-    )
-    rows = expected(connection, clock.now)
-    for name, mine in rows.items():
+    found = {
+        name: float(value)
+        for name, value in (line.rsplit(" ", 1) for line in text.splitlines())
+        if name.startswith(("holdfast_arm", "holdfast_game"))
+    }
+    last, block = turns_of(connection)[-1]
+    chances = {name: found.pop(f'holdfast_arm_probability{{arm="{name}",game="g"}}') for name in ARMS}
+    assert sum(chances.values()) == pytest.approx(1.0)
+    assert chances[ARMS[block["arm"]]] == pytest.approx(block["probability"], rel=1e-12)
+    wanted = {}
+    for arm, (name, mine) in enumerate(expected(connection, clock.now).items()):
         said = {
-            kind: float(found[f'holdfast_arm_{kind}{{arm="{name}",game="g"}}'])
-            for kind in ("rounds", "told", "missing", "mean", "recent", "failures", "held", "paused", "pinned")
+            "rounds": len(mine["rounds"]),
+            "told": len(mine["told"]),
+            "missing": len(mine["missing"]),
+            "mean": mean(mine["counted"]),
+            "recent": mean(mine["latest"]),
+            "failures": len(mine["failures"]),
+            "held": float(arm == last),
+            "paused": float(name == "north"),
+            "pinned": 0.0,
         }
-        assert said["rounds"] == len(mine["rounds"])
-        assert said["told"] == len(mine["told"])
-        assert said["missing"] == len(mine["missing"])
-        assert said["mean"] == pytest.approx(mean(mine["counted"]), rel=1e-12)
-        assert said["recent"] == pytest.approx(mean(mine["latest"]), rel=1e-12)
-        assert said["failures"] == len(mine["failures"])
-        assert (said["paused"], said["pinned"]) == (name == "north", 0)
-    head = connection.execute("SELECT * FROM holdfast_heads").fetchone()
-    game = {
-        kind: float(found[f'holdfast_game_{kind}{{game="g"}}']) for kind in ("rounds", "switches", "late", "missing")
-    }
-    assert game == {
-        "rounds": sum(len(mine["rounds"]) for mine in rows.values()),
-        "switches": head["switches"],
-        "late": connection.execute("SELECT SUM(late) FROM holdfast_losses").fetchone()[0],
-        "missing": sum(len(mine["missing"]) for mine in rows.values()),
-    }
-    losses = [one for mine in rows.values() for one in mine["counted"]]
-    cost = math.fsum([*losses, *json.loads(head["paid"])])
-    assert float(found['holdfast_game_cost{game="g"}']) == pytest.approx(cost, rel=1e-12)
-    chances = [float(value) for name, value in found.items() if name.startswith("holdfast_arm_probability")]
-    assert sum(chances) == pytest.approx(1.0)
+        wanted |= {f'holdfast_arm_{kind}{{arm="{name}",game="g"}}': value for kind, value in said.items()}
+    game = game_figures(connection)
+    del game["switching"]
+    latest = connection.execute("SELECT MAX(at) FROM holdfast_losses").fetchone()[0]
+    game["last_loss_age_seconds"] = clock.now - latest
+    wanted |= {f'holdfast_game_{kind}{{game="g"}}': value for kind, value in game.items()}
+    assert found == pytest.approx(wanted, rel=1e-12)
 
 
 def interval_of(connection, name):
@@ -156,18 +186,32 @@ def test_the_page_is_the_rows(played):
     web, connection, clock = played
     page = web("GET", "/games/g").body.decode()
     figures = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", page))
-    rows = expected(connection, clock.now)
-    head = connection.execute("SELECT * FROM holdfast_heads").fetchone()
-    losses = [one for mine in rows.values() for one in mine["counted"]]
-    assert figures["rounds"] == number(sum(len(mine["rounds"]) for mine in rows.values()))
-    assert figures["switches"] == number(head["switches"])
-    assert figures["cost"] == five_digits(math.fsum([*losses, *json.loads(head["paid"])]))
-    assert figures["losses missing"] == number(sum(len(mine["missing"]) for mine in rows.values()))
+    rows, game = expected(connection, clock.now), game_figures(connection)
+    talks = connection.execute("SELECT COUNT(*) FROM holdfast_blocks WHERE live = 1").fetchone()[0]
+    _, block = turns_of(connection)[-1]
+    today = game_figures(connection, since=clock.now - clock.now % DAY)
+    handed = connection.execute("SELECT SUM(rounds) FROM holdfast_asks WHERE block = ?", (block["number"],)).fetchone()
+    assert figures == {
+        "arm held": ARMS[block["arm"]],
+        "certain for": f"{block['rounds'] - handed[0]} rounds",
+        "conversations open": number(talks),
+        "rounds": number(game["rounds"]),
+        "switches": number(game["switches"]),
+        "cost": five_digits(game["cost"]),
+        "of it for switches": five_digits(game["switching"]),
+        "cost today (UTC)": five_digits(today["cost"]),
+        "losses waited for": number(game["out"]),
+        "losses missing": number(game["missing"]),
+    }
+    chances = {}
     table = re.search(r'id="arms".*?</table>', page, re.DOTALL)[0]  # type: ignore[index]
     for row in re.findall(r"<tr><th scope=\"row\">.*?</tr>", table, re.DOTALL):
         cells = dict(re.findall(r'<td[^>]*data-label="([^"]*)"[^>]*><span>(.*?)</span></td>', row, re.DOTALL))
         name = re.search(r"(east|west|north)", row)[0]  # type: ignore[index]
         mine = rows[name]
+        chance = float(re.search(r"[0-9.]+$", cells["drawn with"])[0])  # type: ignore[index]
+        chances[name] = chance
+        assert cells["last begun"] == moment(max(mine["began"]), clock.now)
         assert cells["rounds"] == number(len(mine["rounds"]))
         assert cells["losses"] == number(len(mine["told"]))
         assert cells["mean loss (95 %)"] == with_interval(mean(mine["counted"]), interval_of(connection, name))
@@ -177,6 +221,8 @@ def test_the_page_is_the_rows(played):
         assert cells["failed"] == number(len(mine["failures"]))
         for measure in ("latency", "price"):
             assert cells[measure] == (f"{mean(mine[measure]):.4g}" if mine[measure] else "–")
+    assert chances[ARMS[block["arm"]]] == float(f"{block['probability']:.3f}")
+    assert sum(chances.values()) == pytest.approx(1.0, abs=0.002)
 
 
 def test_the_log_is_the_rows(played):
@@ -184,15 +230,35 @@ def test_the_log_is_the_rows(played):
     with hf.open(web.url, "g") as router:
         log = router.history.log.rows(named=True)
     rows = list(rounds_of(connection))
-    assert len(log) == len(rows)
-    names = ["east", "west", "north"]
+    asks = list(connection.execute("SELECT * FROM holdfast_asks"))
+    asked = {(ask["block"], ask["first"] + n): ask for ask in asks for n in range(ask["rounds"])}
+    assert len(log) == len(rows) == len(asked)
+    game, places = connection.execute("SELECT uid FROM holdfast_games").fetchone()[0], defaultdict(count)
     for line, (arm, counted, loss, block) in zip(log, rows, strict=True):
-        assert (line["arm"], line["block"], line["key"]) == (names[arm], block["number"], block["key"])
-        if loss:
-            assert (line["loss"], line["told"].timestamp()) == (loss["loss"], pytest.approx(loss["at"], abs=1e-6))
-            assert json.loads(line["measures"]) == json.loads(loss["measures"])
-        else:
-            assert line["loss"] == (counted if block["settled_order"] is not None else None)
+        place = next(places[block["number"]])
+        chances = [block["probability"]] * block["rounds"]
+        for first, length, _, chance in json.loads(block["played"] or "[]"):
+            chances[first : first + length] = [chance] * length
+        ask, settled = asked[block["number"], place], block["settled_order"] is not None
+        uid, number_, round_, _ = line.pop("id").split("-")
+        assert (uid, int(number_), int(round_)) == (game, block["number"], place)
+        measures = line.pop("measures")
+        assert (measures and json.loads(measures)) == (json.loads(loss["measures"]) if loss else None)
+        for name, at in (("time", block["began"]), ("asked", ask["at"]), ("told", loss and loss["at"])):
+            assert (line[name] and line[name].timestamp()) == (at and pytest.approx(at, abs=1e-6))
+            del line[name]
+        assert line == {
+            "arm": ARMS[arm],
+            "loss": loss["loss"] if loss else counted if settled else None,
+            "probability": chances[place],
+            "block": block["number"],
+            "single": True,
+            "status": ("late" if loss["late"] else "told") if loss else "missing" if settled else "open",
+            "conversation": block["key"] is not None,
+            "by": "policy",
+            "request": ask["request"],
+            "key": block["key"],
+        }
 
 
 def test_an_arm_that_fails_now_and_one_that_nobody_looks_at_are_pointed_out(tmp_path):
@@ -274,7 +340,7 @@ def test_who_sees_one_game_sees_its_counts_only(tmp_path):
 
 
 def test_thirty_arms_and_a_bound_leave_the_charts_readable(tmp_path):
-    """Seven arms in the charts, each in its own colour, all in the tables; the bound ends where it would flatten the other lines."""
+    """Seven arms in the charts, each in its own colour, all in the tables; a bound that would flatten them ends."""
     url = f"sqlite:///{tmp_path}/games.db"
     policy = hf.AdaptiveTsallisSwitch(arms=[f"arm {i:02}" for i in range(30)], switching_cost=0.3)
     with hf.open(url, "wide", policy, seed=1) as router:
@@ -286,6 +352,8 @@ def test_thirty_arms_and_a_bound_leave_the_charts_readable(tmp_path):
     assert len(set(re.findall(r"only (arm [0-9]{2})", page))) == 7
     rows = re.findall(r'<th scope="row">.*?(arm [0-9]{2})', page, re.DOTALL)
     assert len(set(rows)) == 30
+    styles = set(re.findall(r"patch s([0-9])", page[: page.index("arms played less")]))
+    assert len(styles) == 7
     lines = SimpleNamespace(cost=[1.0, 2.0], fixed=[[0.5, 1.0], [None, 3.0]], bound=[3.3, 3.0])
     assert game_page._within_sight(lines) == [3.3, 3.0]
     lines.bound = [0.0, 1.0, 3.4, 10.0]

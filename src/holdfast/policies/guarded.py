@@ -487,7 +487,8 @@ class Guarding(Policy):
             against, end = names[int(state.against[0])], int(state.end[0])
             why = (
                 f"The guard plays since round {int(state.since[0]) + 1}: by then the rule had cost about "
-                f"{five_digits(float(state.excess[0]) * unit)} more than {against} would have. The rule returns after round {end}."
+                f"{five_digits(float(state.excess[0]) * unit)} more than {against} would have. "
+                f"The rule returns after round {end}."
             )
         else:
             worst = max(excess, key=excess.__getitem__)
