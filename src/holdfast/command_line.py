@@ -109,8 +109,6 @@ class Command(typer.core.TyperCommand):
         try:
             return super().invoke(ctx)
         except InvalidParameter as error:
-            if str(error).endswith(".toml)"):  # a study's file has the names it shows
-                raise
             options = Options(ctx.command.params, ctx.params)
             rule = error.rule.worded(options.worded) if isinstance(error.rule, Words) else error.rule
             raise InvalidParameter(options.named(error.parameter) or error.parameter, rule, error.value) from None

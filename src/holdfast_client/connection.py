@@ -89,6 +89,11 @@ class Server:
     'http://127.0.0.1:8080'
     """
 
+    refused: Callable[[Problem], Exception] = staticmethod(lambda problem: problem)
+    """Makes the error that is raised for a refused request."""
+    lost: Callable[[str], Exception] = Unreachable
+    """Makes the error for a request without an answer."""
+
     def __init__(self, url: str, token: str | None = None, retry: float = 1.0, timeout: float = 60.0) -> None:
         try:
             parts = urlsplit(url)
@@ -140,11 +145,11 @@ class Server:
             except (OSError, http.client.HTTPException) as lost:
                 reason = str(lost) or type(lost).__name__
             if time.monotonic() + delay > end:
-                raise Unreachable(f"{self.url} cannot be reached ({reason}); try again")
+                raise self.lost(f"{self.url} cannot be reached ({reason}); try again")
             time.sleep(delay)
             delay = min(2 * delay, LONGEST_WAIT)
         if status >= 400:
-            raise _problem(status, found)
+            raise self.refused(_problem(status, found))
         return found
 
     def json(self, method: str, path: str, body: object = None, seconds: float | None = None) -> Any:
@@ -159,7 +164,7 @@ class Server:
         try:
             return json.loads(found)
         except ValueError:
-            raise Unreachable(f"{self.url} is no Holdfast server: its answer is not JSON") from None
+            raise self.lost(f"{self.url} is no Holdfast server: its answer is not JSON") from None
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
         """Run `work` without blocking the event loop."""

@@ -457,7 +457,7 @@ def _policy(text: str, settings: dict[str, Any]) -> Policy:
     try:
         return make_policy({**given, **entry})
     except InvalidParameter as error:
-        if error.parameter in settings or not error.rule.startswith("must be given"):
+        if error.parameter in {**settings, **entry}:
             raise
         rule = f"needs {error.parameter} too, such as {entry['policy']}:{error.parameter}=10000"
         raise InvalidParameter("policy", rule, text) from None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -42,34 +42,11 @@ from holdfast.numerics.statistics import checked_confidence
 from holdfast.players.saves import described
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
-from holdfast_client import Game, Problem, Server, Unreachable
+from holdfast_client import Game, Problem, Server
 from holdfast_client.connection import TOKEN, checked_token
 
 if TYPE_CHECKING:
     from holdfast.policies.guarded import Guard
-
-
-T = TypeVar("T")
-
-
-class LibraryServer(Server):
-    """A server whose problems are the library errors that they are."""
-
-    def call(self, *given: Any, **named: Any) -> bytes:
-        """Return the body of an answer."""
-        return self._in_our_words(super().call, *given, **named)
-
-    def json(self, *given: Any, **named: Any) -> Any:
-        """Return an answer."""
-        return self._in_our_words(super().json, *given, **named)
-
-    def _in_our_words(self, send: Callable[..., T], *given: Any, **named: Any) -> T:
-        try:
-            return send(*given, **named)
-        except Problem as problem:
-            raise _error(problem) from None
-        except Unreachable as lost:
-            raise StoreError(str(lost)) from None
 
 
 def _error(problem: Problem) -> HoldfastError:
@@ -79,6 +56,12 @@ def _error(problem: Problem) -> HoldfastError:
         return error_from_json({"message": problem.content["detail"], **problem.content})
     except (TypeError, KeyError):
         return HoldfastError(str(problem))
+
+
+class LibraryServer(Server):
+    """A server whose problems are the library errors that they are."""
+
+    refused, lost = staticmethod(_error), StoreError
 
 
 def _receipt(answer: Any) -> Receipt | HoldfastError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -87,6 +87,8 @@ class _LiveGames:
 
     def collect(self) -> Iterator[Metric]:
         """Yield one gauge for each figure of a game."""
+        games = [((game.name,), game) for game in self._games]
+        arms = [((game.name, str(arm.arm)), arm) for game in self._games for arm in game.arms]
         for name, what in (
             ("rounds", "Rounds handed out."),
             ("switches", "Changes of arm."),
@@ -97,16 +99,9 @@ class _LiveGames:
             ("missing", "Losses that did not come in time."),
             ("late", "Losses that came after their block was settled, and count."),
         ):
-            gauge = GaugeMetricFamily(f"holdfast_game_{name}", what, labels=["game"])
-            for game in self._games:
-                if getattr(game, name) is not None:
-                    gauge.add_metric([game.name], float(getattr(game, name)))
-            yield gauge
-        age = GaugeMetricFamily("holdfast_game_last_loss_age_seconds", "Since the last loss.", labels=["game"])
-        for game in self._games:
-            if game.last_loss is not None:
-                age.add_metric([game.name], max(self._now - game.last_loss, 0.0))
-        yield age
+            yield _gauge(f"game_{name}", what, [(of, getattr(game, name)) for of, game in games])
+        ages = [(of, max(self._now - game.last_loss, 0.0)) for of, game in games if game.last_loss is not None]
+        yield _gauge("game_last_loss_age_seconds", "Since the last loss.", ages)
         for name, what in (
             ("rounds", "Rounds played."),
             ("told", "Losses reported."),
@@ -120,9 +115,13 @@ class _LiveGames:
             ("paused", "1 while it is paused."),
             ("pinned", "1 while it is pinned."),
         ):
-            gauge = GaugeMetricFamily(f"holdfast_arm_{name}", what, labels=["game", "arm"])
-            for game in self._games:
-                for arm in game.arms:
-                    if getattr(arm, name) is not None:
-                        gauge.add_metric([game.name, str(arm.arm)], float(getattr(arm, name)))
-            yield gauge
+            yield _gauge(f"arm_{name}", what, [(of, getattr(arm, name)) for of, arm in arms])
+
+
+def _gauge(name: str, what: str, values: Iterable[tuple[Sequence[str], float | None]]) -> Metric:
+    """Return a figure of some games, or of their arms, where it is known."""
+    gauge = GaugeMetricFamily(f"holdfast_{name}", what, labels=["game", "arm"][: 2 if name.startswith("arm_") else 1])
+    for of, value in values:
+        if value is not None:
+            gauge.add_metric(of, float(value))
+    return gauge

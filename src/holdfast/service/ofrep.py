@@ -18,7 +18,7 @@ from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import HoldfastError, InvalidParameter, UnknownGame
 from holdfast.service.access import Token
-from holdfast.service.games import Game
+from holdfast.service.games import Game, only_seen
 from holdfast.service.operations import JSON, answer, body_of, idempotency_key, operation
 from holdfast.service.problems import problem_of
 
@@ -99,8 +99,7 @@ async def evaluate_flag(service: Service, request: Request, client: Token) -> Re
 def _refusal(name: str, error: HoldfastError, client: Token) -> Response:
     """Return a refusal as the protocol has it; the fields of other refusals are there too."""
     if isinstance(error, UnknownGame):
-        code, status = "FLAG_NOT_FOUND", 404
-        error = UnknownGame(error.name, [known for known in error.known if client.sees(known)])
+        code, status, error = "FLAG_NOT_FOUND", 404, only_seen(error, client.sees)
     elif isinstance(error, InvalidParameter):
         code, status = "INVALID_CONTEXT", 400
     else:
