@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from holdfast.bounds import own, paper, safety
 from holdfast.bounds.paper import Gaps
@@ -21,6 +21,9 @@ from holdfast.policies.tsallis import TsallisInf, TsallisSwitch
 
 MOST_BLOCKS = 10**8
 """Blocks above which a table leaves out Theorem 4's bounds, whose schedule must be run."""
+
+VARYING, ADAPTIVE = "holds for VaryingTsallisSwitch", "holds for AdaptiveTsallisSwitch"
+PAUSED = "holds for PausedTsallis"
 
 MOST_LENGTHS = 10**6
 """Block lengths above which the exact number of blocks is left out."""
@@ -75,7 +78,9 @@ def applicable(
     K, lam, T = paper.arms(n_arms), paper.cost(switching_cost), paper.rounds(horizon)
     ties = whole_number("best_arms", best_arms, least=1, most=K)
     sizes = None if gaps is None else paper.gap_sizes(gaps, K - ties)
-    rows = _for_tsallis_switch(K, lam, T, gaps, ties) + _for_other_policies(K, lam, T, gaps, ties)
+    rows = _of_tsallis_switch(K, lam, T, gaps, ties)
+    others = _others(K, lam, T, gaps, ties)
+    rows += [Bound(name, statement, value, False, note) for name, statement, value, note in others]
     rows = [replace(row, says_nothing=row.value > T + lam) for row in rows]
     at_most = paper.blocks(n_arms=K, switching_cost=lam, horizon=T)
     N = _exact_blocks(K, lam, T, at_most)
@@ -93,14 +98,15 @@ def applicable(
     return sorted(rows, key=lambda b: (order.index(b.kind), not b.applies, b.value if b.kind != "blocks" else 0))
 
 
-def _for_tsallis_switch(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
+def _of_tsallis_switch(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
+    game: dict[str, Any] = {"n_arms": K, "switching_cost": lam, "horizon": T}
     statement = "5.25(λK)^{1/3}T^{2/3} + 6.4√(KT) + 3√(2K) + 5.25λ + 6.25"
-    value = paper.theorem_1(n_arms=K, switching_cost=lam, horizon=T)
-    rows = [Bound("theorem_1", statement, value, True, "holds for TsallisSwitch, any losses")]
+    note = "holds for TsallisSwitch, any losses"
+    rows = [Bound("theorem_1", statement, paper.theorem_1(**game), True, note)]
     if gaps is not None and K >= 2:
         value, note = math.inf, "needs a unique best arm"
         if ties == 1:
-            value = paper.theorem_1_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
+            value = paper.theorem_1_constrained(**game, gaps=gaps)
             note = "holds for TsallisSwitch, fixed gaps, unique best arm"
         statement = (
             "(66(λK)^{2/3}T^{1/3} + 32 ln T + 160λ^{2/3}T^{1/3}K^{1/6} + 160λ + 49λ² + 32)Σ1/Δ_i + 544λ/√K + λ + 66"
@@ -109,63 +115,39 @@ def _for_tsallis_switch(K: int, lam: float, T: int, gaps: Gaps | None, ties: int
     return rows
 
 
-def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
-    """Return the bounds of Theorem 4's schedule at a constant λ, and of policies blind to switching costs."""
-    varying_policy = "holds for VaryingTsallisSwitch"
-    inf = "holds for TsallisInf, regret alone" if lam > 0 else "holds for TsallisInf"
-    exp = "holds for Exp3, regret alone" if lam > 0 else "holds for Exp3"
-    few = _few_blocks(K, lam, T)
-    rows = [
-        Bound("corollary_3", "4√(KT) + 1", paper.corollary_3(n_arms=K, horizon=T), False, inf),
-        Bound("tsallis_inf", "4√(KT) + 1", paper.tsallis_inf(n_arms=K, horizon=T), False, inf),
-        Bound("exp3", "2√(TK ln K)", paper.exp3(n_arms=K, horizon=T), False, exp),
-    ]
+def _others(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> Iterator[tuple[str, str, float, str]]:
+    """Yield name, statement, value and policy of the bounds of others: on regret alone where they are blind to λ."""
+    game: dict[str, Any] = {"n_arms": K, "switching_cost": lam, "horizon": T}
+    blind: dict[str, Any] = {"n_arms": K, "horizon": T}
+    alone, few = ", regret alone" if lam > 0 else "", _few_blocks(K, lam, T)
+    inf = f"holds for TsallisInf{alone}"
+    yield "corollary_3", "4√(KT) + 1", paper.corollary_3(**blind), inf
+    yield "tsallis_inf", "4√(KT) + 1", paper.tsallis_inf(**blind), inf
+    yield "exp3", "2√(TK ln K)", paper.exp3(**blind), f"holds for Exp3{alone}"
     if few:
         value = paper.theorem_4(n_arms=K, costs=lam, horizon=T)
-        rows.append(Bound("theorem_4", "7Σλ_n + 12√(KN) + 2", value, False, varying_policy))
-    rows += _for_the_adaptive_policy(K, lam, T, gaps, ties) + _for_paused_and_guarded(K, lam, T, gaps, ties)
+        yield "theorem_4", "7Σλ_n + 12√(KN) + 2", value, VARYING
+    if K >= 2:
+        statement = "O((λK)^{1/3}T^{2/3} + √(KT)), Theorem B of docs/theory/adaptive.md"
+        yield "adaptive", statement, own.adaptive(**game), ADAPTIVE
+    guarded = safety.guarded(**game) if K >= 2 else math.inf
+    yield "guarded", "Theorem I of docs/theory/tracking.md", guarded, "holds for Guarded and TrackingSwitch"
+    statement = "4√(KT) + 1 + Σ over epochs, Theorem E of docs/paused.md"
+    yield "paused", statement, safety.paused(**game), PAUSED
     if gaps is None or ties > 1 or K < 2:
-        return rows
-    value = paper.corollary_3_constrained(n_arms=K, horizon=T, gaps=gaps)
-    rows.append(Bound("corollary_3_constrained", "21(ln T + 1)Σ1/Δ_i + 34", value, False, inf))
-    value = paper.tsallis_inf_constrained(n_arms=K, horizon=T, gaps=gaps)
+        return
+    statement = "c + D(1 + ln 2T)Σ1/Δ_i, Theorem C of docs/theory/adaptive.md"
+    yield "adaptive_constrained", statement, own.adaptive_constrained(**game, gaps=gaps), ADAPTIVE
+    statement = "R + 2λ(1 + 2R/Δ_min), R of Tsallis-INF, Theorem E of docs/paused.md"
+    yield "paused_constrained", statement, safety.paused_constrained(**game, gaps=gaps), PAUSED
+    value = paper.corollary_3_constrained(**blind, gaps=gaps)
+    yield "corollary_3_constrained", "21(ln T + 1)Σ1/Δ_i + 34", value, inf
     statement = "Σ(4 ln T + 12)/Δ_i + 4 ln T + 1/Δ_min + 1.5√K + 8"
-    rows.append(Bound("tsallis_inf_constrained", statement, value, False, inf))
+    yield "tsallis_inf_constrained", statement, paper.tsallis_inf_constrained(**blind, gaps=gaps), inf
     if few:
         value = paper.theorem_4_constrained(n_arms=K, costs=lam, horizon=T, gaps=gaps)
         statement = "ΣΣ(11λ_n + λ_{n+1} + 10√2/√n)²/(4Δ_i|B_n|) + Σ_{n≤N₀}2√2λ_n/√K + 4√(2N₀) + λ_1 + 2"
-        rows.append(Bound("theorem_4_constrained", statement, value, False, varying_policy))
-    return rows
-
-
-def _for_the_adaptive_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
-    """Return Theorem B, and Theorem C where there is one best arm."""
-    if K < 2:
-        return []
-    holds = "holds for AdaptiveTsallisSwitch"
-    value = own.adaptive(n_arms=K, switching_cost=lam, horizon=T)
-    page = "docs/theory/adaptive.md"
-    rows = [Bound("adaptive", f"O((λK)^{{1/3}}T^{{2/3}} + √(KT)), Theorem B of {page}", value, False, holds)]
-    if gaps is not None and ties == 1:
-        value = own.adaptive_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
-        statement = f"c + D(1 + ln 2T)Σ1/Δ_i, Theorem C of {page}"
-        rows.append(Bound("adaptive_constrained", statement, value, False, holds))
-    return rows
-
-
-def _for_paused_and_guarded(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
-    """Return Theorems E and I."""
-    holds = "holds for PausedTsallis"
-    value = safety.paused(n_arms=K, switching_cost=lam, horizon=T)
-    at_most = safety.guarded(n_arms=K, switching_cost=lam, horizon=T) if K >= 2 else math.inf
-    guard = "holds for Guarded and TrackingSwitch"
-    rows = [Bound("guarded", "Theorem I of docs/theory/tracking.md", at_most, False, guard)]
-    rows += [Bound("paused", "4√(KT) + 1 + Σ over epochs, Theorem E of docs/paused.md", value, False, holds)]
-    if gaps is not None and ties == 1 and K >= 2:
-        value = safety.paused_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
-        statement = "R + 2λ(1 + 2R/Δ_min), R of Tsallis-INF, Theorem E of docs/paused.md"
-        rows.append(Bound("paused_constrained", statement, value, False, holds))
-    return rows
+        yield "theorem_4_constrained", statement, value, VARYING
 
 
 def _few_blocks(K: int, lam: float, T: int) -> bool:
