@@ -405,9 +405,6 @@ def _escaped(text: str) -> str:
     return "".join(LATEX.get(sign, sign) for sign in text)
 
 
-__all__ = ["KEYS", "MEASURES", "SCHEMA", "Comparison", "Result", "rows"]
-
-
 def rows(
     rounds: Sequence[int],
     pieces: Sequence[tuple[str, int, int]],

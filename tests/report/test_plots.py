@@ -8,8 +8,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import holdfast as hf
+from holdfast.numerics.regret import MEASURES
 from holdfast.report.plots import chart_of
-from holdfast.results import MEASURES, Result
+from holdfast.results import Result
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 import holdfast as hf
-from holdfast.results import MEASURES, SCHEMA, Result
+from holdfast.numerics.regret import MEASURES
+from holdfast.results import SCHEMA, Result
 from holdfast.text import with_error
 
 

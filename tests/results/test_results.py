@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 import holdfast as hf
-from holdfast.results import MEASURES, SCHEMA, Result
+from holdfast.numerics.regret import MEASURES
+from holdfast.results import SCHEMA, Result
 
 SETTINGS = {"horizon": 100, "switching_cost": 0.5, "seed": 6, "checkpoints": [10, 50]}
 ENVIRONMENT = hf.Bernoulli([0.2, 0.5])

@@ -227,8 +227,6 @@ def tell(
 
 def list_games(url: Url, as_json: AsJson = False, allow: Allow = None) -> None:
     """List the games of a store."""
-    from rich.console import Console
-
     store = store_at(_store(url))
     rows, damaged = [], {}
     for name in store.names():
@@ -253,8 +251,6 @@ def show(
     allow: Allow = None,
 ) -> None:
     """Show a game: its cost, arms and blocks; or several games."""
-    from rich.console import Console
-
     routers = list(open_many(_store(url), dict.fromkeys(name), allow=allow or ()).values())
     if as_json:
         games = [{"name": r.name, "arm": r.arm, "hold": r.hold, **asdict(r.history.totals)} for r in routers]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,10 +61,6 @@ from holdfast.runs import (
 from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.run import checkpoint_rounds, progress_bar
 from holdfast.text import listed_words
-
-if TYPE_CHECKING:
-    from holdfast.replays.result import Replay
-
 
 # The folder of a replay.
 #

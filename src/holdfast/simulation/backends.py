@@ -166,10 +166,6 @@ def _play_what_is_left(left: SimpleQueue[Task | None], results: SimpleQueue[Any]
         results.put(error)
 
 
-# Ways to spread replications: threads of this machine, an executor, a Dask cluster, a GPU.
-
-__all__ = ["BACKENDS", "Backend", "Reporting", "Threads", "find_backend"]
-
 BACKENDS = ("threads", "cuda", "dask")
 """Names that `find_backend` knows."""
 
