@@ -234,16 +234,31 @@ class Model:
         return block
 
     def _keep_to_shares(self, block: ModelBlock) -> None:
-        p = dict(zip(self.active, self.game.probabilities(), strict=True))
-        if block.arm not in self.share:
-            return
-        first, last, over = self.share[block.arm]
-        passed = min(max((self.seen - self.began) / over, 0.0), 1.0) if over else 1.0
-        cap = last if passed == 1.0 else first ** (1 - passed) * last**passed
+        p = dict(zip(self.active, self.game.probabilities().tolist(), strict=True))
+        q = {arm: min(p[arm], self._cap(arm)) for arm in self.active}
         text = self.game.stream.astype("<u8").tobytes() + str(block.number).encode() + b"share"
         coin = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") / 2**64
-        if coin * p[block.arm] >= min(cap, p[block.arm]):
-            block.given = max((arm for arm in self.active if arm not in self.share), key=lambda arm: p[arm])
+        best = self._best(self.game, {*self.share})
+        to = block.arm if block.arm not in self.share or coin * p[block.arm] < q[block.arm] else best
+        self._give(block, to, q[to] + (sum(p.values()) - sum(q.values()) if to == best else 0.0))
+
+    def _cap(self, arm: int) -> float:
+        if arm not in self.share:
+            return 1.0
+        first, last, over = self.share[arm]
+        passed = min(max((self.seen - self.began) / over, 0.0), 1.0) if over else 1.0
+        return last if passed == 1.0 else first ** (1 - passed) * last**passed
+
+    def _best(self, game: Game, down: set[int]) -> int:
+        """The arm that stands in for the latest drawn."""
+        return self.active[game.next_best(np.array([arm in down for arm in self.active]))]
+
+    def _give(self, block: ModelBlock, arm: int, probability: float) -> None:
+        """The block is that of another arm: to a policy of levels too, which learns what that one loses."""
+        if self.game.give(self.active.index(arm), probability):
+            block.arm, block.values = arm, self.game.block.copy()
+        elif arm != block.arm:
+            block.given = arm
 
     def _mean(self, arm: int) -> float:
         """Mean of the latest losses of an arm: the twentieth and each later one moves it by a twentieth."""
@@ -404,8 +419,7 @@ class Model:
             game.begin()
         else:
             game.block[:] = self._draw(block)
-        p = [-1.0 if arm in down else p for arm, p in zip(self.active, game.probabilities(), strict=True)]
-        return self.active[p.index(max(p))]
+        return self._best(game, down)
 
     def ask(
         self,
@@ -448,6 +462,9 @@ class Model:
                 if self.policy.waits_for_losses and self.current is not None and not self.current.settled:
                     break
                 self.current = self._begin(rule)
+                if not self.current.forced and self._must_stay(down | out):
+                    self._give(self.current, self.played[-1], 1.0)
+                    self.current.given = None  # it stays as long as no switch is left
                 self.current.began, self.current.since = self.asked, self.seen
                 self.blocks.append(self.current)
             block = self.current

@@ -30,6 +30,8 @@ GAMES = {
     "reduced variance": hf.TsallisSwitch(3, switching_cost=1.0, estimator="reduced-variance"),
     "exp3": hf.Exp3(2),
     "base": hf.BaSE(2, horizon=60, grid="arithmetic", batches=6),
+    "tracking": hf.TrackingSwitch(3, switching_cost=0.2),
+    "averages": hf.FollowTheLeader(3, cooldown=2),
 }
 
 
