@@ -489,7 +489,8 @@ class Checker:
         self._check_dues(rows, changed, ended, head)
         late_rows = [row for row in step.get("losses", "INSERT") if row.late]
         observed = [self._settle(row, head, row.number in shortened, late_rows) for row in settles]
-        corrected = [found for row in late_rows for found in self._late(row)]
+        losses = enumerate(step.get("losses", "INSERT"))
+        corrected = [(place, found) for place, row in losses if row.late for found in self._late(row)]
         only_compacted = step.rows and all(op == "DELETE" for table, op in step.rows if table != "games")
         if not only_compacted and step.rows:
             late = [number for number in due_first if self.blocks[number].order is None]
@@ -814,28 +815,24 @@ class Checker:
             return []
         return [(block, *block.counts(), was)]
 
-    def _learnt_early(self, step: Step, row: Row) -> list[tuple[tuple[int, int, int], Observed]]:
+    def _learnt_early(self, step: Step, row: Row) -> list[tuple[tuple[int, int, float], Observed]]:
         """A conversation learnt from before it ended: when, and from what; asks may have come before or after."""
         block, after = self.blocks[row.number], getattr(self.settings, "learn_after", None)
         fits = block.key is not None and not block.forced and not block.learnt and block.arm in self.active
         must(fits and (after is not None or bool(block.moves)), f"block {row.number} was learnt from before it ended")
         must(self.settled < row.learnt, f"block {row.number} was learnt from before settlement {row.learnt}")
         block.learnt = row.learnt
-        found: list[tuple[tuple[int, int, int], Observed]] = []
+        found: list[tuple[tuple[int, int, float], Observed]] = []
         if block.moves:  # from what had come when it moved
-            news = [(n, x.round) for n, x in enumerate(step.get("losses", "INSERT")) if x.block == block.number]
-            early = [loss for round, loss in block.losses.items() if round not in {round for _, round in news}]
-            for count in range(len(news) + 1):
-                come = [*early, *(block.losses[round] for _, round in news[:count])]
+            asks, losses = step.get("asks", "INSERT"), step.get("losses", "INSERT")
+            asked = next(n for n, ask in enumerate(asks) if ask.block == block.number)
+            news = {loss.round: n for n, loss in enumerate(losses) if loss.block == block.number}
+            late = [n for n, loss in enumerate(losses) if loss.late]
+            for place in sorted({0, len(losses), *(n + 1 for n in news.values()), *late, *(n + 1 for n in late)}):
+                come = [loss for round, loss in block.losses.items() if news.get(round, -1) < place]
                 total = math.fsum(come) / max(len(come), 1) * block.draw["rounds"]
                 one = block, total, int(block.draw["rounds"]) if come else -1, False
-                asks = step.get("asks", "INSERT")
-                asked = next(n for n, ask in enumerate(asks) if ask.block == block.number)
-                last = len(step.get("losses", "INSERT"))
-                # before or after what is learnt early by losses of this transaction, and before or after late losses
-                found += [((row.learnt, 0, asked - len(asks)), one), ((row.learnt, 0, last + asked), one)]
-                found += [((row.learnt - 1, 3, asked), one), ((row.learnt - 1, 1, 1 + asked), one)]
-                found += [((0, 1, 1 + asked), one)] if row.learnt == self.settled + 1 else []
+                found.append(((row.learnt, 0, place - 0.5 + 0.4 * asked / len(asks)), one))
         handed = {block.handed, *(ask.first for ask in step.get("asks", "INSERT") if ask.block == block.number)}
         for rounds in sorted(handed):
             told = [block.losses[round] for round in range(rounds) if round in block.losses]
@@ -917,7 +914,7 @@ class Checker:
         begun: list[Seen],
         settled: list[Observed],
         early: list[list[Any]],
-        corrected: list[Observed],
+        corrected: list[tuple[int, Observed]],
         at_begin: dict[int, int],
     ) -> None:
         incomplete = [block for block, *_ in settled if len(block.losses) - len(block.late) < block.rounds]
@@ -926,6 +923,7 @@ class Checker:
         wrong: list[str] = []
         found = []
         orders = sorted({0, *(one[0].order or 0 for one in settled)}, reverse=True)
+        first = self.settled - len(settled) + 1
         at_one = [(order,) * len(corrected) for order in orders]  # where among settlements
         one_by_one = combinations_with_replacement(reversed(orders), len(corrected)) if len(corrected) <= 3 else ()
         several = bool(begun) or (bool(corrected) and bool(early or settled))
@@ -935,10 +933,9 @@ class Checker:
         for way in product(*early):
             for late in late_ones:
                 places = [*(((one[0].order, 1, 0), one) for one in settled), *way]
-                places += [
-                    ((max(order, one[0].order if one[0].order in orders else 0), 2, place), one)
-                    for place, (order, one) in enumerate(zip(late, corrected, strict=True))
-                ]
+                for order, (place, one) in zip(late, corrected, strict=True):
+                    after = max(order, one[0].order if one[0].order in orders else 0)
+                    places.append(((after + 1 if after else first, 0, place), one))
                 observed = [one for _, one in sorted(places, key=lambda placed: placed[0])]
                 ways.setdefault(tuple((one[0].number, *one[1:]) for one in observed), observed)
         for twin in self.twins:
