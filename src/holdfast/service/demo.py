@@ -88,10 +88,11 @@ class Traffic(threading.Thread):
         self._ago = BEFORE * PACE
         self._games = begin(url, lambda: time.time() - self._ago)
         self._rng = random.Random(1)
+        self._play(0, TOGETHER)  # compiles on a new machine, which would keep the store busy for the server
 
     def run(self) -> None:
         """Play until the end."""
-        for t in range(0, BEFORE, TOGETHER):
+        for t in range(TOGETHER, BEFORE, TOGETHER):
             self._ago = (BEFORE - t) * PACE
             self._play(t, TOGETHER)
             if self._ends.is_set():
@@ -113,7 +114,8 @@ class Traffic(threading.Thread):
     def stop(self) -> None:
         """Play no more, and close the store."""
         self._ends.set()
-        self.join(timeout=10)
+        if self.is_alive():
+            self.join(timeout=10)
         self._games[0][0].close()
 
 
@@ -123,21 +125,22 @@ def demo(port: int) -> None:
         listening_at("127.0.0.1", port).close()
     except HoldfastError as error:
         raise HoldfastError(f"{error}; --port 0 takes a free one") from None
-    with tempfile.TemporaryDirectory(prefix="holdfast-demo-", ignore_cleanup_errors=True) as folder:
+    folders = tempfile.TemporaryDirectory(prefix="holdfast-demo-", ignore_cleanup_errors=True)
+    with contextlib.suppress(KeyboardInterrupt), folders as folder:
         signal.signal(signal.SIGTERM, _leave)  # else the folder would stay
         url = f"sqlite:///{(Path(folder) / 'demo.db').as_posix()}"
         traffic = Traffic(url)
-        traffic.start()
+
+        def say(address: str) -> None:
+            what = f"three games play, a round every {PACE:g} s. Ctrl-C ends it."
+            print(f"Open {address} in a browser: {what}", flush=True)
+            traffic.start()  # quick rounds, which keep the store busy too
+
         try:
-            with contextlib.suppress(KeyboardInterrupt):
-                serve(url, port=port, say=_say)
+            serve(url, port=port, say=say)
         finally:
             traffic.stop()
 
 
 def _leave(number: int, frame: object) -> None:
     raise SystemExit(0)
-
-
-def _say(address: str) -> None:
-    print(f"Open {address} in a browser: three games play, a round every {PACE:g} s. Ctrl-C ends it.", flush=True)
