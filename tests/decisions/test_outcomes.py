@@ -90,13 +90,18 @@ def test_without_a_scale_only_losses_and_rewards_are_known(place):
     assert told(router) == [-5.0]
 
 
-def test_a_reward_is_mirrored_at_the_bound_that_was_announced(place):
+def test_the_bound_that_was_announced_mirrors_a_reward_and_stands_for_a_loss_that_never_comes(place):
     router = place.open(policy=hf.TsallisInf(2, loss_bound="announced"), seed=1)
     decision = router.ask(loss_bound=0.25)
     with pytest.raises(hf.InvalidParameter, match=r"reward of one round must be from 0 to 0\.25"):
         router.tell(decision.id, reward=0.5)
     router.tell(decision.id, reward=0.125)
     assert told(router) == [0.125]
+    router.ask(loss_bound=0.5)
+    router.change(patience="1s")
+    place.clock.now += 2.0
+    router.settle()
+    assert router.history.totals.missing_losses == 0.5
 
 
 def test_a_scale_is_kept_with_the_game_and_another_one_is_refused(place):

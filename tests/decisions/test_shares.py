@@ -215,7 +215,7 @@ def test_a_ramp_in_numbers():
     ramp = Ramp(0.01, 0.5, 7 * 86400.0, since=1000.0)
     assert [ramp.at(0.0), ramp.at(1000.0)] == [0.01, 0.01]
     assert ramp.at(1000.0 + 3.5 * 86400.0) == pytest.approx(0.005**0.5)
-    assert ramp.at(1e9) == 0.5
+    assert [ramp.at(1000.0 + 7 * 86400.0 + passed) for passed in (0.0, 0.5, 1e9)] == [0.5] * 3
 
 
 def test_a_new_arm_begins_with_its_share_and_leaves_with_it():
@@ -328,6 +328,8 @@ def test_losses_that_are_awaited_widen_the_interval_by_all_they_can_be(place):
         router.end(f"open {open_ones.index(decision)}")
     final = router.judge("new", "old")
     assert (final.open, final.units) == (0, 910)
+    router.change(scale=hf.Scale(latency=(0.0, 1.0)))
+    assert router.judge("new", "old").units == 0  # losses by two scales are not compared
 
 
 def test_the_interval_holds_at_all_times_while_probabilities_and_losses_drift():

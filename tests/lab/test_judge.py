@@ -207,6 +207,14 @@ def test_only_what_was_played_is_judged() -> None:
     assert not ids & {"hard-trade-off", "hard-more-switches", "bound-theorem-4", "growth-unique", "base-log-switches"}
 
 
+def test_a_claim_holds_only_where_every_part_is_decided() -> None:
+    one_open = verdict("easy-tsallis-inf-best", stochastic_easy=policies(tsallis_inf=500.0, exp3=500.0))
+    assert (one_open.verdict, one_open.condition.partition(";")[2]) == (
+        "conditional",
+        f" not decided at {RUNS} replications: against exp3",
+    )
+
+
 def test_one_replication_decides_no_comparison() -> None:
     one = {name: frame.filter(pl.col("replication") == 0) for name, frame in policies(tsallis_inf=1.0).items()}
     judged = verdict("easy-tsallis-inf-best", stochastic_easy=one)

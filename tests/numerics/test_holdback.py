@@ -170,16 +170,16 @@ def test_open_units_do_not_spoil_the_interval():
 
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.3, 2.0)])
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
-def test_the_interval_contains_what_it_will_be_whatever_the_open_costs_are(bounds, share):
+@pytest.mark.parametrize(("n", "places"), [(400, [0, 7, 8, 150, 399]), (12, [0, 1, 2, 5, 7])])
+def test_the_interval_contains_what_it_will_be_whatever_the_open_costs_are(bounds, share, n, places):
     """Every corner of what five open costs can be, and points inside, with units of any size."""
     rng, (low, high) = np.random.default_rng(SEED), bounds
-    cost, held, sizes = rng.uniform(low, high, 400), rng.random(400) < share, rng.integers(1, 9, 400).astype(float)
-    places = [0, 7, 8, 150, 399]
+    cost, held, sizes = rng.uniform(low, high, n), rng.random(n) < share, rng.integers(1, 9, n).astype(float)
     seen = cost.copy()
     seen[places] = np.nan
     options = {"weights": sizes, "bounds": bounds}
     found = holdback.compare(seen, held, share, **options)
-    assert (found.units, found.open) == (400, 5)
+    assert (found.units, found.open) == (n, 5)
     widest = math.inf, -math.inf
     for code in range(32 + 20):
         ends = [high if code >> place & 1 else low for place in range(5)]
@@ -188,7 +188,7 @@ def test_the_interval_contains_what_it_will_be_whatever_the_open_costs_are(bound
         assert found.low <= later.low <= later.high <= found.high
         assert found.share_low <= later.share_low <= later.share_high <= found.share_high
         widest = min(widest[0], later.low), max(widest[1], later.high)
-    assert found.high - found.low < 1.05 * (widest[1] - widest[0])  # not needlessly wide
+    assert found.high - found.low < (1.05 if n == 400 else 1.1) * (widest[1] - widest[0])  # not needlessly wide
 
 
 def test_a_cost_that_never_comes_stops_nothing():

@@ -102,10 +102,15 @@ def test_who_has_a_bound_and_who_follows():
     assert [follows(policy) for policy in policies] == [True, True, True, True, False, False]
 
 
-def test_what_the_intervals_do_not_decide_is_said():
-    said = recommendation(standing({"adaptive": (98.0, 20.0, "own", True)}), CHANGING)
-    assert not said.decided
-    assert str(said.sentence()).endswith("This is close: the intervals do not decide it.")
+@pytest.mark.parametrize(
+    ("mean", "deviation", "decided"),
+    [(98.0, 20.0, False), (98.5, 2.0, False), (98.4, 2.0, True), (99.5, 2.0, False), (99.6, 2.0, True)],
+)
+def test_what_the_intervals_do_not_decide_is_said(mean, deviation, decided):
+    """Does it save 1 % of NYISO's 100, or not? The interval reaches ±.57 from the mean for a deviation of 2."""
+    said = recommendation(standing({"adaptive": (mean, deviation, "own", True)}), CHANGING)
+    assert said.decided == decided
+    assert str(said.sentence()).endswith("This is close: the intervals do not decide it.") != decided
 
 
 def test_without_a_policy_that_sees_its_own_arm_only_there_is_nothing_to_fall_back_on():

@@ -120,7 +120,7 @@ def test_the_lines_are_those_of_the_blocks_one_by_one(start, clock, few_points, 
 
 def test_a_long_game_is_read_from_its_end(start, clock, few_points, monkeypatch):
     router = start(hf.TsallisSwitch(arms=ARMS, switching_cost=0.2))
-    play(router, clock, 120)
+    play(router, clock, 120, lost=0.2)
     whole = lines_of(router)
     assert whole.cost[-1] == pytest.approx(router.history.totals.cost)
     monkeypatch.setattr(course, "SECONDS", -1.0)

@@ -112,8 +112,9 @@ def test_a_token_expires(guarded, written, tokens, monkeypatch, caplog):
     assert f"a token was refused: {token.split('_')[1]}" in said
     assert f"a token was refused: {written['read'].split('_')[1]} has the role read, and admin is needed" in said
     assert token.split("_", 2)[2] not in "".join(said)
-    with pytest.raises(hf.InvalidParameter, match="lifetime must be a time above 0"):
-        tokens.make("read", lifetime=timedelta(0))
+    for lifetime in (timedelta(0), timedelta(days=36_500, seconds=1)):
+        with pytest.raises(hf.InvalidParameter, match="lifetime must be a time above 0 and of at most 36,500 days"):
+            tokens.make("read", lifetime=lifetime)
 
 
 def test_the_file_has_no_secret_and_is_ours_alone(tokens, written):

@@ -56,14 +56,16 @@ def test_the_cost_of_today_counts_what_the_whole_cost_counts(clock):
     assert 5.0 < line(router, clock).today < router.history.totals.cost
 
 
-def test_an_interval_stays_within_the_range_and_an_arm_without_losses_has_no_mean(clock):
-    router = hf.open("memory:", "few", hf.Exp3(arms=["a", "b", "c"]), seed=1, clock=clock, patience=1)
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (10.0, 20.0)])
+def test_an_interval_stays_within_the_range_and_an_arm_without_losses_has_no_mean(low, high, clock):
+    policy = hf.Exp3(arms=["a", "b", "c"], units=(low, high))
+    router = hf.open("memory:", "few", policy, seed=1, clock=clock, patience=1)
     told: Counter[int | str] = Counter()
     for t in range(40):
         decision = router.ask()
         if decision.arm != "c" and told[decision.arm] < 2:
             told[decision.arm] += 1
-            router.tell(decision.id, t % 2)
+            router.tell(decision.id, (low, high)[t % 2])
     board = router.executor.read(lambda transaction, setup: dashboard(Course(), transaction, setup, clock()))
     rows = {arm.arm: (arm, interval) for arm, interval in zip(board.totals.arms, board.intervals, strict=True)}
     silent, interval = rows["c"]
@@ -72,8 +74,8 @@ def test_an_interval_stays_within_the_range_and_an_arm_without_losses_has_no_mea
     for arm in "ab":
         totals, interval = rows[arm]
         assert interval is not None
-        assert 0.0 <= interval[0] <= totals.mean <= interval[1] <= 1.0
-    assert (0.0, 1.0) in [rows[arm][1] for arm in "ab"]
+        assert low <= interval[0] <= totals.mean <= interval[1] <= high
+    assert (low, high) in [rows[arm][1] for arm in "ab"]
     text = _arms(board)
     assert text.count('data-label="mean loss (95 %)"><span>–</span>') == 1  # that of c, though others stand for it
 

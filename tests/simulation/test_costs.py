@@ -1,5 +1,7 @@
 """The cost of a switch: a number, a list, a function or a power of n, asked for no more than a game can need."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,28 @@ def test_costs_of_very_long_sequences_are_tabulated_as_far_as_needed():
     by_function = hf.simulate(hf.TsallisInf(2), environment, switching_cost=lambda n: n % 3, **settings)
     by_list = hf.simulate(hf.TsallisInf(2), environment, switching_cost=[n % 3 for n in range(1, 10_001)], **settings)
     assert by_function.frame.equals(by_list.frame)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [lambda u: 0.3 * u, lambda u: [0.01 * u * n for n in range(1, 61)], lambda u: lambda n: 0.01 * u * n],
+    ids=["number", "list", "function"],
+)
+def test_costs_are_in_the_units_of_the_losses(times):
+    """Where losses and costs are four times as high, the games are the same."""
+    losses, policy = np.random.default_rng(3).random((60, 3)), hf.VaryingTsallisSwitch(3)
+    one, four = (
+        hf.simulate(
+            replace(policy, units=(0.0, u)),
+            hf.LossTable(u * losses, units=(0.0, u)),
+            switching_cost=times(u),
+            replications=3,
+            seed=1,
+        ).frame
+        for u in (1.0, 4.0)
+    )
+    assert one["switches"].to_list() == four["switches"].to_list()
+    assert four["total_cost"].to_list() == pytest.approx((4.0 * one["total_cost"]).to_list())
 
 
 GAME = {"horizon": 100, "replications": 3, "checkpoints": 5}

@@ -11,7 +11,8 @@ import holdfast as hf
 from holdfast.kernels import COMPILED
 from holdfast.numerics.random import started, stream_key, uniform
 from holdfast.players.game import Game
-from holdfast.simulation.delays import DELAYS, next_known, wait
+from holdfast.simulation.delays import DELAYS, comes, next_known, wait
+from holdfast.simulation.game import Tally
 
 K, T, SEED = 3, 240, 4
 LOSSES = np.random.default_rng(5).random((T, K)).round(3) * [0.5, 1.0, 0.8]
@@ -135,6 +136,19 @@ def test_blocks_wait_in_the_order_in_which_they_are_complete() -> None:
         block[:, 0] = number, due
         wait(late, block, due, float(number), 2.0)
         expected = sorted([*expected, (due, float(number))], key=lambda one: one[0])
+
+
+@pytest.mark.plain
+def test_a_loss_comes_between_the_least_and_the_longest_delay_after_its_round() -> None:
+    """Arm 0 from 1 to 4 rounds later, or never, arm 1 at once: by the same numbers."""
+    delays, twin, stream = hf.Delay([1, 0], [4, 0], lost=[0.3, 0.0]).table(2), streams(1), streams(1)[:, None]
+    for t in range(200):
+        tally = Tally(*(np.zeros(1) for _ in Tally._fields))
+        tally.place[0] = t % 2
+        u, v = uniform(twin), uniform(twin)
+        after = 0 if t % 2 else 4 if u < 0.3 else 1 + int(4 * v)
+        there = comes(delays, stream, tally, float(t))
+        assert (there, tally.due[0], tally.came[0]) == (t % 2 == 1 or u >= 0.3, t + 1 + after, float(there))
 
 
 @pytest.mark.slow
