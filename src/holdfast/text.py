@@ -47,8 +47,8 @@ def three_digits(value: float) -> str:
 def five_digits(value: float) -> str:
     """Format with about five digits.
 
-    >>> five_digits(17544.4), five_digits(6297.22), five_digits(0.0123456), five_digits(1e-4)
-    ('17,544', '6,297.2', '0.0123', '0.0001')
+    >>> five_digits(17544.4), five_digits(6297.22), five_digits(0.0123456), five_digits(1.234e-4)
+    ('17,544', '6,297.2', '0.0123', '0.0001234')
     """
     size = abs(value)
     if size >= 1e9 or 0 < size < 1e-3:
@@ -133,7 +133,11 @@ def listed_words(items: Sequence[str]) -> str:
 
 
 def mean_count(mean: float) -> str:
-    """Format a mean of counts, a small one with one decimal."""
+    """Format a mean of counts, a small one with one decimal.
+
+    >>> mean_count(12.34), mean_count(123.4), mean_count(7.0)
+    ('12.3', '123', '7')
+    """
     return number(mean, 0 if mean >= 100 or mean == int(mean) else 1)
 
 

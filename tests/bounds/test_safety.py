@@ -203,6 +203,32 @@ def test_theorem_F2_grows_with_the_logarithm(gap):
         assert least <= max((math.log(1 + gap * T / U) / math.log(1 + 4 * gap)) / 2 - 1 / (4 * gap), 1)
 
 
+def test_a_window_of_theorem_F2_may_end_in_the_last_round():
+    """Windows of 4, 12, 36 and 108 rounds."""
+    found = [bounds.safe_cost(gap=0.5, switching_cost=1.0, horizon=T, worst_case=1.0) for T in (159, 160)]
+    assert found == [1.0, 1.5]
+
+
+PROVED = {
+    "Theorem 1": hf.TsallisSwitch(3, switching_cost=0.5),
+    "Theorem B of docs/theory/adaptive.md": hf.AdaptiveTsallisSwitch(3, switching_cost=0.5),
+    "Theorem E of docs/paused.md": hf.PausedTsallis(3, switching_cost=0.5),
+    "Theorem I of docs/theory/tracking.md": hf.TrackingSwitch(3, switching_cost=0.5),
+}
+
+
+@pytest.mark.parametrize("statement", PROVED)
+def test_a_theorem_is_about_the_lambda_that_a_policy_was_made_for(statement):
+    assert proved_cost(PROVED[statement], 0.5).statement == statement
+    assert proved_cost(PROVED[statement], 0.25) is None
+
+
+def test_no_theorem_is_about_longer_blocks_or_a_rule_alone():
+    longer = hf.AdaptiveTsallisSwitch(3, switching_cost=0.5, constants=hf.Constants(longest_length=0.6))
+    alone = hf.TrackingSwitch(3, switching_cost=0.5, guarded=False)
+    assert (proved_cost(longer, 0.5), proved_cost(alone, 0.5)) == (None, None)
+
+
 def test_who_does_not_look_pays_for_the_window_of_theorem_F():
     """The proof's coupling: until arm 0 is looked at, a window in which it loses nothing is played like any other."""
     T, w, begun = 4000, 400, 3000

@@ -1,5 +1,6 @@
 """Policies that see the losses of all arms, in a store: they play as their player does in memory."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -138,20 +139,25 @@ def test_policies_that_draw_keep_their_own_loss_of_all(place: Place):
         _ = router.certificate
 
 
-def test_losses_that_never_come_are_the_last_known_ones(place: Place):
-    router = place.open("green", POLICY, seed=3, patience=timedelta(seconds=10))
-    player = POLICY.player(seed=3)
-    for n, losses in enumerate(LOSSES[:20]):
+@pytest.mark.parametrize(("low", "width"), [(0.0, 1.0), (10.0, 20.0)])
+def test_losses_that_never_come_are_the_last_known_ones(low: float, width: float, place: Place):
+    """At first the middle of the range."""
+    policy = replace(POLICY, units=(low, low + width), switching_cost=0.3 * width)
+    router, player = place.open("green", policy, seed=3, patience=timedelta(seconds=10)), policy.player(seed=3)
+    known, instead = [low + width / 2] * 3, []
+    for n, losses in enumerate(low + width * np.array(LOSSES[:20])):
         decision = router.ask()
         assert decision.arm == player.ask()
-        if n % 3 == 2:
+        if n % 3 == 0:
             place.clock.now += 11.0
             assert router.settle() == 1
-            player.tell(losses=LOSSES[n - 1])
+            instead.append(known[ARMS.index(str(decision.arm))])
         else:
-            router.tell(decision.id, losses=losses)
-            player.tell(losses=losses)
-    assert router.history.totals.missing == 6
+            known = losses.tolist()
+            router.tell(decision.id, losses=known)
+        player.tell(losses=known)
+    totals = router.history.totals
+    assert (totals.missing, totals.missing_losses) == (7, pytest.approx(sum(instead)))
 
 
 def test_one_report_that_never_comes_stops_nothing(place: Place):

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from holdfast.report.charts import Line, Panel, Ribbon, in_order, looks, one_panel, result_chart
-from holdfast.report.drawing import draw_panel, rendered, write_images
+from holdfast.report.drawing import draw_chart, draw_panel, draw_ribbon, rendered, styled, write_images
 from holdfast.text import counted, decimals, number, three_digits
 
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}
@@ -85,6 +85,21 @@ def test_a_flattened_column_is_logarithmic_in_all_rows(charts):
     assert charts["two rows"].logarithmic(0)
 
 
+def test_a_logarithmic_axis_begins_below_the_end_of_every_line():
+    lines = tuple(Line(f"{end}", [1, 2], [0.0, end]) for end in (40.0, 3000.0, 90_000.0))
+    with styled():
+        (axes,) = draw_chart(one_panel(Panel("cost", lines))).axes
+    assert axes.get_ylabel() == "cost\n(log scale above 10)"
+
+
+@pytest.mark.parametrize("from_zero", [True, False])
+def test_a_linear_axis_begins_at_zero_where_it_shall(from_zero):
+    panel = Panel("cost", (Line("a", [1, 2], [40.0, 50.0]),), "linear", from_zero)
+    with styled():
+        (axes,) = draw_chart(one_panel(panel)).axes
+    assert (axes.get_ylim()[0] == 0) == from_zero
+
+
 def test_a_policy_looks_the_same_everywhere():
     alone, together = looks(["exp3"]), looks(["tsallis-switch", "mine", "exp3", "base-geometric"])
     assert alone["exp3"] == together["exp3"]
@@ -145,6 +160,14 @@ def test_a_ribbon_shows_the_arm_held_most_in_each_step(steps):
     assert all(one != other for one, other in itertools.pairwise(arms))
     last = held[int((count - 1) * 20 / count) :]
     assert shown[-1] == np.bincount(last, minlength=3).argmax()
+
+
+def test_a_ribbon_is_drawn_where_arms_were_held():
+    with styled():
+        (axes,) = draw_ribbon(Ribbon(["a", "b"], {"x": [0, 0, 0, 1, 1, 0, 0, 0]})).axes
+    (bars,) = axes.collections
+    assert [tuple(path.vertices[:, 0][[0, 2]]) for path in bars.get_paths()] == [(0, 3 / 8), (3 / 8, 5 / 8), (5 / 8, 1)]
+    assert axes.get_xlim() == (0, 1)
 
 
 def test_thinning_keeps_ends(make_table):
