@@ -933,9 +933,9 @@ class Checker:
         for way in product(*early):
             for late in late_ones:
                 places = [*(((one[0].order, 1, 0), one) for one in settled), *way]
-                for order, (place, one) in zip(late, corrected, strict=True):
-                    after = max(order, one[0].order if one[0].order in orders else 0)
-                    places.append(((after + 1 if after else first, 0, place), one))
+                for order, (place, told) in zip(late, corrected, strict=True):
+                    after = max(order, told[0].order if told[0].order in orders else 0)
+                    places.append(((after + 1 if after else first, 0, place), told))
                 observed = [one for _, one in sorted(places, key=lambda placed: placed[0])]
                 ways.setdefault(tuple((one[0].number, *one[1:]) for one in observed), observed)
         for twin in self.twins:

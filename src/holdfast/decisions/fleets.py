@@ -78,6 +78,8 @@ def _as_player(policy: Policy, one: FleetGame, name: str, now: float) -> NewGame
 def fleet_from_store(url: str | Store, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:
     """Return a fleet that continues games of a store: all of one policy, with no decision open.
 
+    Shares, breakers and budgets of switches stay behind: a fleet has none.
+
     Parameters
     ----------
     url
