@@ -321,8 +321,8 @@ def beta(a: float, b: float, state: Any) -> float:
 # Losses keyed by game, arm and round: the same whatever is played and in whatever blocks.
 
 _HALF, _QUARTER, _SIXTEENTH = (_U(s) for s in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
-_BYTES, _ONE, _NONE, _ALL = _U(0x0101010101010101), _U(1), _U(0), _U(0xFFFFFFFFFFFFFFFF)
-_S1, _S2, _S4, _S6, _S56, _S63 = (_U(s) for s in (1, 2, 4, 6, 56, 63))
+_BYTES, _NONE, _ALL = _U(0x0101010101010101), _U(0), _U(0xFFFFFFFFFFFFFFFF)
+_S1, _S2, _S4, _S56, _S63 = (_U(s) for s in (1, 2, 4, 56, 63))
 _BITS = 53
 _FEW = 7
 

@@ -39,9 +39,8 @@ from holdfast.numerics.layout import (
 )
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
-from holdfast.policies.policy import Announcement, Kernels, Policy, rearranged
+from holdfast.policies.policy import ANNOUNCED, Announcement, Kernels, Policy, rearranged
 
-ANNOUNCED = "announced"
 POSITIVE, NOT_NEGATIVE = real(above=0, most=LARGEST), real(least=0, most=LARGEST)
 BELOW_TWO = real(above=0, most=1.9)
 """A step of 2 would reach beyond the simplex."""

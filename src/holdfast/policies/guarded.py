@@ -48,8 +48,8 @@ from holdfast.numerics.layout import (
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST
 from holdfast.policies import adaptive
-from holdfast.policies.adaptive import ANNOUNCED, AdaptiveTsallisSwitch, two_thirds
-from holdfast.policies.policy import Announcement, Kernels, Mask, PlainBlock, Policy, rearranged
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch, two_thirds
+from holdfast.policies.policy import ANNOUNCED, Announcement, Kernels, Mask, PlainBlock, Policy, rearranged
 from holdfast.text import five_digits
 
 EPOCH = 4.0

@@ -39,7 +39,7 @@ from holdfast.numerics.random import next_uniform
 from holdfast.numerics.simplex import exp_of_negative
 from holdfast.numerics.sums import two_sum
 from holdfast.policies.experts import LONGEST_PERIOD, Expert, ExpertKernels, default_experts, made_expert, price
-from holdfast.policies.policy import Announcement, FullInformation, FullInformationState, Kernels, PlainBlock
+from holdfast.policies.policy import ANNOUNCED, Announcement, FullInformation, FullInformationState, Kernels, PlainBlock
 
 # Drawing an arm so that it changes as rarely, or as cheaply, as its distribution allows.
 
@@ -368,9 +368,6 @@ def hedge_kernels(kinds: tuple[ExpertKernels, ...], pairs: bool) -> Kernels:
         game.first[0] += 1.0
 
     return Kernels(choose, observe, HedgeGame, PlainBlock, params=HedgeParams, full_information=True)
-
-
-ANNOUNCED = "announced"
 
 
 @dataclass(frozen=True)

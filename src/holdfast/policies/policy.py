@@ -87,6 +87,9 @@ Kernel = Callable[..., Any]
 Announcement = Literal["switching_cost", "loss_bound", "rule"]
 """An announcement that a policy may need at the start of each block."""
 
+ANNOUNCED = "announced"
+"""In place of a parameter that is announced with each block."""
+
 BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
 """Leading fields of every policy's block; a probability of 0 means unknown."""
 

@@ -66,9 +66,7 @@ from holdfast.numerics.layout import (
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST
 from holdfast.policies.guarded import Guarding
-from holdfast.policies.policy import Announcement, Kernels, Mask, rearranged
-
-ANNOUNCED = "announced"
+from holdfast.policies.policy import ANNOUNCED, Announcement, Kernels, Mask, rearranged
 
 FIRST_MEMORY, FIRST_EXPOSURE, FIRST_JUMP = 100.0, 1000.0, 0.02
 """Before anything is known: C, the rounds in which one jump is supposed, and the variance of a jump."""

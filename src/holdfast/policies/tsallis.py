@@ -37,7 +37,7 @@ from holdfast.numerics.simplex import (
     tsallis_start,
 )
 from holdfast.policies.policy import (
-    HIGHEST_COST,
+    ANNOUNCED,
     RAREST,
     Announcement,
     Kernel,
@@ -340,22 +340,20 @@ class Tsallis(Policy):
         sums = {"S3": float((v**3).sum()), "S4": float((v**4).sum())}
         return {**after, **sums, "least": least, "s": s, "moved": 0.0, "fresh": 0.0}
 
+
+@dataclass(frozen=True)
+class WithEstimator(Tsallis):
+    """Algorithm 1 with either estimator of losses; `label` says which."""
+
+    estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("estimator", self.estimator, FASTER)
+
     @property
-    def reduces_variance(self) -> bool:
-        """True if losses are estimated around a baseline."""
-        return False
-
-    def highest_loss(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> float:
-        """Return the largest loss of the latest block, in normalised units."""
-        return schedules.LONGEST if block is None else float(block["rounds"])
-
-    def sums(self, n: float) -> tuple[float, float]:
-        """Return the least and the greatest `sum` after n blocks."""
-        return 0.0, 0.0
-
-
-FARTHEST = 1e24
-"""Bound on an estimate above the least, in s: a block loses at most a few s, and no arm rarer than 1e-20 is drawn."""
+    def label(self) -> str:
+        return self.id if self.estimator == "importance-weighted" else f"{self.id}-rv"
 
 
 # Tsallis-Switch: the paper's algorithm, for a fixed and for a varying switching cost.
@@ -371,7 +369,7 @@ Params = LambdaParams | GivenParams
 
 
 @dataclass(frozen=True)
-class TsallisSwitch(Tsallis):
+class TsallisSwitch(WithEstimator):
     """Algorithm 1 with the block lengths and learning rates of Theorem 1.
 
     Block n holds its arm for max(⌈a_n⌉, 1) rounds, a_n = (3λ/2)√(n/K), with η_n = 2/(a_n + 1)·√(2/n). It needs
@@ -403,7 +401,6 @@ class TsallisSwitch(Tsallis):
     id: ClassVar[str] = "tsallis-switch"
 
     switching_cost: float | None = field(default=None, kw_only=True)
-    estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
     block_lengths: Given | None = field(default=None, kw_only=True)
     learning_rates: Given | None = field(default=None, kw_only=True)
 
@@ -414,7 +411,6 @@ class TsallisSwitch(Tsallis):
             self._set("switching_cost", 0.0)  # a given schedule has no use for it
         if self.switching_cost is None:
             raise InvalidParameter("switching_cost", "must be given to TsallisSwitch", None)
-        one_of("estimator", self.estimator, FASTER)
         self._set("switching_cost", self.one_cost(self.switching_cost))
         if (self.block_lengths is None) != (self.learning_rates is None):
             missing = "learning_rates" if self.learning_rates is None else "block_lengths"
@@ -430,15 +426,6 @@ class TsallisSwitch(Tsallis):
             self.table(len(self.block_lengths))
         if self.learning_rates is not None and not callable(self.learning_rates):
             self.table(len(self.learning_rates))
-
-    @property
-    def label(self) -> str:
-        """``tsallis-switch``, or ``tsallis-switch-rv`` with reduced variance."""
-        return self.id if self.estimator == "importance-weighted" else f"{self.id}-rv"
-
-    @property
-    def reduces_variance(self) -> bool:
-        return self.estimator == "reduced-variance"
 
     @property
     def kernels(self) -> Kernels:
@@ -526,19 +513,12 @@ class VaryingTsallisSwitch(Tsallis):
     def parameters(self) -> RateParams:
         return RateParams(rate_factor=1.0)
 
-    def sums(self, n: float) -> tuple[float, float]:
-        K = self.n_arms
-        a = 2.0 * math.sqrt(K) * (math.sqrt(n + 1.0) - 1.0)  # ≤ Σ √(K/s), reached when every λ_s is 0
-        return a * (1 - 1e-9), n * (HIGHEST_COST + math.sqrt(K))
-
 
 # Tsallis-INF: the algorithm without blocks on which Tsallis-Switch is built.
 
-ANNOUNCED = "announced"
-
 
 @dataclass(frozen=True)
-class TsallisInf(Tsallis):
+class TsallisInf(WithEstimator):
     """Tsallis-INF (Zimmert and Seldin, JMLR 2021), as generalised by Theorem 2 and Corollary 3 of the paper.
 
     It redraws in each round and ignores switching costs: the baseline to which Tsallis-Switch
@@ -564,12 +544,10 @@ class TsallisInf(Tsallis):
 
     id: ClassVar[str] = "tsallis-inf"
 
-    estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
     loss_bound: float | Literal["announced"] = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("estimator", self.estimator, FASTER)
         if self.loss_bound != ANNOUNCED:
             if isinstance(self.loss_bound, str):
                 raise InvalidParameter("loss_bound", "must be a number above 0 or 'announced'", self.loss_bound)
@@ -578,21 +556,12 @@ class TsallisInf(Tsallis):
             raise InvalidParameter("loss_bound", "and units cannot both be given", self.loss_bound)
 
     @property
-    def label(self) -> str:
-        """``tsallis-inf``, or ``tsallis-inf-rv`` with reduced variance."""
-        return self.id if self.estimator == "importance-weighted" else f"{self.id}-rv"
-
-    @property
     def announces(self) -> Announcement | None:
         return "loss_bound" if self.loss_bound == ANNOUNCED else None
 
     @property
     def bounds(self) -> tuple[float, float]:
         return self.units if isinstance(self.loss_bound, str) or self.loss_bound == 1.0 else (0.0, self.loss_bound)
-
-    @property
-    def reduces_variance(self) -> bool:
-        return self.estimator == "reduced-variance"
 
     @property
     def kernels(self) -> Kernels:
@@ -604,10 +573,3 @@ class TsallisInf(Tsallis):
         if isinstance(self.loss_bound, str):
             return RateParams(faster)
         return BoundParams(faster, self.loss_bound)
-
-    def sums(self, n: float) -> tuple[float, float]:
-        return (n * LARGEST**-2, n * LARGEST**2) if isinstance(self.loss_bound, str) else (0.0, 0.0)
-
-    def highest_loss(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> float:
-        """Return B, or a bound no less than the last announced."""
-        return math.sqrt(state["sum"]) if isinstance(self.loss_bound, str) else self.loss_bound

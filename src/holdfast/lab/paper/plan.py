@@ -676,7 +676,7 @@ def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Iterator[Proved]:
 
 def _of_told(policy: TsallisInf, world: Environment) -> Iterator[Proved]:
     """Yield Theorem 2's bounds for the rates 2/√(Σ b_s²)."""
-    if policy.reduces_variance or not isinstance(world, VaryingRanges):
+    if policy.estimator != "importance-weighted" or not isinstance(world, VaryingRanges):
         return
 
     def inputs(horizon: int) -> dict[str, Any]:
