@@ -24,7 +24,7 @@ def test_a_decision_says_who_asked_when_why_and_what_came_of_it(place):
     router.tell(first.id, latency=1.3, price=0.004)
     waiting = router.decision(second.id)
     assert (waiting.status, waiting.loss, waiting.told, waiting.settled) == ("open", None, None, None)
-    assert waiting.learnt == "nothing yet: block 1 is open, 1 of its losses are awaited"
+    assert waiting.learnt == "nothing yet: block 1 is open, 1 of 2 losses to come"
     place.clock.now += 60
     router.tell(second.id, error=True)
     place.clock.now += 60

@@ -120,7 +120,8 @@ def _arms_then(transaction: Transaction, setup: Setup, moment: float) -> int:
 
 def _learnt(setup: Setup, block: Block) -> str:
     if block.settled_order is None and not block.learnt:
-        waits = "the conversation goes on" if block.live else f"{block.rounds - block.told} of its losses are awaited"
+        out = f"{block.rounds - block.told} of {counted(block.rounds, 'loss', 'losses')} to come"
+        waits = "the conversation goes on" if block.live else out
         return f"nothing yet: block {block.number} is open, {waits}"
     if block.forced and not setup.sees_all:
         return f"nothing: {'an operator' if block.forced == PINNED else 'your rule'} chose the arm"
