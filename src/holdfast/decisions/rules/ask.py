@@ -158,7 +158,8 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
     asked = head.asked + len(rounds)
     view.events.asks.append(HandedOut(number, rounds.start, len(rounds), call.clock, call.request, call.content))
     if rounds.stop == head.rounds and not setup.settings.forever:
-        wait_for(view, view.block(number), call.clock, call.asked)
+        # a policy that waits hands out no more in this call, however many were asked for
+        wait_for(view, view.block(number), call.clock, asked if setup.policy.waits_for_losses else call.asked)
     head = view.head if arm == head.last_arm else _switched(view, arm, call)
     view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock)
     name, id_of = setup.names[arm], setup.ids.id_of
