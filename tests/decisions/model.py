@@ -187,8 +187,11 @@ class Model:
         for block in self.blocks:
             block.expires -= max(block.last - clock, 0.0)
             block.last = min(block.last, clock)
-            if not block.settled and block.due is not None and block.whole > clock:
-                self._set_due(block)
+            if not block.settled and block.whole > clock:
+                if block.due is None:
+                    block.whole = clock
+                else:
+                    self._set_due(block)
 
     def expire(self, now: float) -> None:
         """Settle what is due, and keep the time in any case."""
@@ -507,13 +510,14 @@ class Model:
         """Another λ or other arms; the arms in play are `active` afterwards."""
         self.expire(now)
         block, gone = self.current, set(self.active) - set(active)
-        if block is not None and block.arm in gone and block.handed < block.rounds:
+        if block is not None and {block.arm, block.player} & gone and block.handed < block.rounds:
             block.rounds = block.handed
             self._set_due(block)
-            self.active[self.active.index(block.arm)] = -1
+            out = block.arm if block.arm in gone else block.player
+            self.active[self.active.index(out)] = -1
             if len(block.losses) == block.rounds:
                 self._settle(block)
-            self.active[self.active.index(-1)] = block.arm
+            self.active[self.active.index(-1)] = out
         kept = [self.active.index(arm) if arm in self.active else None for arm in active]
         learner = Game(policy, 0)
         numbers = policy.carried_over(self.game.saved_state(), kept)
@@ -523,6 +527,7 @@ class Model:
         self.since |= {arm: len(self.blocks) if arm in self.since else 0 for arm in set(active) - set(self.active)}
         self.policy, self.game, self.active = policy, learner, active
         self.paused = {arm: until for arm, until in self.paused.items() if arm in active}
+        self.share = {arm: share for arm, share in self.share.items() if arm in active}
         for arm in gone:
             for known in (self.tripped, self.failed, self.back):
                 known.pop(arm, None)

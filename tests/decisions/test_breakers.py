@@ -1,7 +1,5 @@
 """Breakers: a failing arm is paused for everybody, tried again by one request, and never the last one."""
 
-from datetime import timedelta
-
 import pytest
 from service import InThread
 from test_commands import run
@@ -85,21 +83,6 @@ def test_the_pause_doubles_up_to_the_longest(place, silent):
     assert changes(router) == [("trip", arm), *[("try", arm), ("trip", arm)] * 4]
 
 
-def test_a_trial_that_nobody_hears_of_is_over_by_itself(place):
-    """A day later the arm may be tried again: nothing runs in between."""
-    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
-    arm = router.ask().arm
-    fail(router, 3, arm)
-    place.clock.now += 10
-    assert router.ask().arm == arm
-    place.clock.now += 86_400
-    assert router.paused == {}
-    again = router.ask(2)
-    assert [d.arm == arm for d in again] == [True, False]
-    router.tell(again[0].id, 0.0)
-    assert router.ask().arm == arm
-
-
 def test_the_last_arm_stays_in_use_and_says_so(place):
     router = place.open(policy=LONG, seed=1, breaker=BREAKER)
     first = router.ask().arm
@@ -119,49 +102,6 @@ def test_the_last_arm_stays_in_use_and_says_so(place):
     assert third in router.paused
 
 
-def test_where_only_tripped_arms_can_be_played_they_are(place):
-    router = place.open(policy=SHORT, seed=1, breaker=BREAKER)
-    fail(router, 3, "a")
-    fail(router, 3, "b")
-    assert arms_of(router.ask(20)) == {"c"}
-    assert arms_of(router.ask(40, available=["a", "b"])) == {"a", "b"}
-    router.pause("c")
-    assert arms_of(router.ask(40)) == {"a", "b"}
-    place.clock.now += 10
-    tried = router.ask(available=["a"])
-    assert changes(router)[-1] == ("try", "a")
-    router.tell(tried.id, 0.1)
-    assert set(router.paused) == {"c"}  # b may be tried
-
-
-def test_losses_of_before_do_not_trip_it_again(place):
-    router = place.open(policy=LONG, seed=1, breaker=BREAKER, patience=3, missing="mean")
-    given = router.ask(12)
-    arm = given[0].arm
-    for decision in given[:3]:
-        router.tell(decision.id, failed=True)
-    place.clock.now += 10
-    router.tell(router.ask().id, 0.1)
-    assert router.paused == {}
-    for decision in given[3:]:  # they were on their way all the time
-        router.tell(decision.id, failed=True)
-    assert router.paused == {}
-    after = router.ask(4)
-    assert arms_of(after) == {arm}
-    for decision in after[:3]:
-        router.tell(decision.id, failed=True)
-    assert arm in router.paused
-
-
-def test_late_failures_count_if_their_rounds_are_of_now(place):
-    router = place.open(policy=SHORT, seed=3, breaker=BREAKER, patience=timedelta(seconds=1))
-    given = [router.ask(available=["b"]) for _ in range(3)]
-    place.clock.now += 5
-    router.settle()
-    assert [router.tell(d.id, failed=True).late for d in given] == [True] * 3
-    assert "b" in router.paused
-
-
 def test_a_failure_is_a_report_of_one_or_a_loss_from_a_level_on(place):
     scale = hf.Scale(latency=(0, 10), error=0.2)
     router = place.open(policy=SHORT, seed=1, scale=scale, breaker=hf.Breaker(failures=3, level=0.9))
@@ -170,55 +110,6 @@ def test_a_failure_is_a_report_of_one_or_a_loss_from_a_level_on(place):
         assert router.paused == {}
     router.tell(router.ask(available=["a"]).id, latency=9.0)
     assert "a" in router.paused
-
-
-def test_conversations_go_elsewhere_and_come_back(place):
-    policy = hf.AdaptiveTsallisSwitch(arms=ARMS, switching_cost=0.0)
-    router, other = place.open(policy=policy, seed=1, breaker=BREAKER), place.open()
-    talks = {str(i): router.ask(key=str(i)) for i in range(24)}
-    died = [key for key, decision in talks.items() if decision.arm == "b"]
-    assert len(died) > 2
-    for key in died[:3]:
-        router.tell(talks[key].id, failed=True)
-    assert all(other.ask(key=key).arm != "b" for key in died)
-    assert all(router.ask(key=key).arm == talks[key].arm for key in set(talks) - set(died))
-    place.clock.now += 10
-    asked = router.ask(3, key=died[1])
-    assert [d.arm == "b" for d in asked] == [True, False, False]
-    assert asked[0].probability == talks[died[1]].probability
-    assert other.ask(key=died[0]).arm != "b"
-    router.tell(asked[0].id, 0.0)
-    assert all(other.ask(key=key).arm == "b" for key in died)
-
-
-def test_a_conversation_that_may_move_leaves_an_arm_that_trips_for_good(place):
-    policy = hf.AdaptiveTsallisSwitch(arms=ARMS, switching_cost=0.0)
-    router = place.open(policy=policy, seed=1, breaker=BREAKER, move_cost=5.0)
-    home = router.ask(key="chat").arm
-    fail(router, 3, home)
-    there = router.ask(key="chat").arm
-    assert there != home
-    place.clock.now += 10
-    router.resume(home)
-    assert router.ask(key="chat").arm == there
-
-
-def test_a_pin_counts_more_and_its_first_round_after_the_pause_tries_the_arm(place):
-    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
-    fail(router, 3, "a")
-    router.pin("a")
-    pinned = router.ask(2)
-    assert arms_of(pinned) == {"a"}
-    router.tell(pinned[0].id, 0.0)
-    assert "a" in router.paused  # that round did not try it
-    place.clock.now += 10
-    pinned = router.ask(2)
-    router.unpin()
-    assert "a" not in arms_of(router.ask(5))
-    router.tell(pinned[1].id, failed=True)
-    router.tell(pinned[0].id, 0.0)
-    assert router.paused == {}
-    assert changes(router)[-1] == ("reset", "a")
 
 
 def test_changed_live_retired_and_resumed(place):
@@ -251,41 +142,6 @@ def test_changed_live_retired_and_resumed(place):
     assert router.paused == {}
     fail(router, 9, "a")
     assert router.paused == {}
-
-
-def test_a_clock_that_ran_ahead_does_not_make_pauses_longer(place):
-    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
-    arm = router.ask().arm
-    now = place.clock.now
-    place.clock.now += 7200  # one process's clock
-    fail(router, 3, arm)
-    assert router.paused == {arm: now + 7210}
-    place.clock.now = now + 1
-    assert router.ask().arm != arm
-    assert router.paused == {arm: now + 11}
-    place.clock.now = now + 11
-    assert router.ask().arm == arm
-
-
-def test_where_no_switch_is_left_an_arm_that_trips_is_left_and_none_is_tried(place):
-    router = place.open(policy=LONG, seed=1, breaker=BREAKER, most_switches=(1, "1m"))
-    arm = router.ask().arm
-    other = next(one for one in ARMS if one != arm)
-    assert router.ask(available=[other]).arm == other
-    assert arms_of(router.ask(3)) == {other}  # the block is of the first, but the only switch is used up
-    fail(router, 3, other)
-    assert arms_of(router.ask(3)) == {arm}
-    place.clock.now += 30
-    assert arms_of(router.ask(3)) == {arm}
-    assert changes(router) == [("trip", other)]
-
-
-def test_the_rule_that_is_held_back_is_moved_too(place):
-    router = place.open(policy=SHORT, seed=1, breaker=BREAKER, holdback=0.99)
-    fail(router, 3, "a")
-    assert "a" not in arms_of(router.ask(30, rule="a"))
-    place.clock.now += 10
-    assert [d.arm for d in router.ask(30, rule="a")].count("a") == 1
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"a": []}', '{"0": ["", 0, 1, 2, [1], 0]}'])
@@ -377,3 +233,36 @@ def test_a_server_its_client_its_page_and_the_shell_have_breakers(folder):
     assert "a failed too often: it is paused until" in shown
     run("change", url, "g", "--breaker", "off")
     assert "paused" not in run("show", url, "g")
+
+
+def test_losses_of_before_do_not_trip_it_again(place):
+    router = place.open(policy=LONG, seed=1, breaker=BREAKER, patience=3, missing="mean")
+    given = router.ask(12)
+    arm = given[0].arm
+    for decision in given[:3]:
+        router.tell(decision.id, failed=True)
+    place.clock.now += 10
+    router.tell(router.ask().id, 0.1)
+    assert router.paused == {}
+    for decision in given[3:]:  # they were on their way all the time
+        router.tell(decision.id, failed=True)
+    assert router.paused == {}
+    after = router.ask(4)
+    assert arms_of(after) == {arm}
+    for decision in after[:3]:
+        router.tell(decision.id, failed=True)
+    assert arm in router.paused
+
+
+def test_a_clock_that_ran_ahead_does_not_make_pauses_longer(place):
+    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
+    arm = router.ask().arm
+    now = place.clock.now
+    place.clock.now += 7200  # one process's clock
+    fail(router, 3, arm)
+    assert router.paused == {arm: now + 7210}
+    place.clock.now = now + 1
+    assert router.ask().arm != arm
+    assert router.paused == {arm: now + 11}
+    place.clock.now = now + 11
+    assert router.ask().arm == arm

@@ -4,8 +4,8 @@ scripts/attack_store.py does the same for an hour.
 """
 
 import json
-from contextlib import closing
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from attack import SCALE, Trial, attack
@@ -21,7 +21,6 @@ from holdfast.decisions.moves import Recent
 from holdfast.decisions.requests import ONE
 from holdfast.decisions.rules import arms, ask, conversations, report
 from holdfast.decisions.settings import Part, Settings, Setup
-from holdfast.decisions.stores import store_at
 
 SECONDS = 2.5
 FAR = hf.TsallisSwitch(arms=["a", "b", "c"], units=(10.0, 20.0), switching_cost=6.0)
@@ -97,6 +96,86 @@ def test_a_game_under_attack_is_what_the_rules_say(name, request, folder):
     assert (checker.trips > 0) == (trial.breaker is not None)
 
 
+# ---- plays, in which whatever is broken must show
+
+
+def watched(place, policy=SWITCH, **options):
+    with_tables = place.store()
+    with_tables.create([])
+    with_tables.close()
+    watch(place.at)
+    return place.open("game", policy, seed=3, **{"patience": 4, "missing": policy.bounds[0] + 0.25, **options})
+
+
+def play_with_gaps(place, **options):
+    game = watched(place, **options)
+    for t in range(60):
+        decision = game.ask()
+        if t % 4:
+            game.tell(decision.id, (t % 7) / 7)
+
+
+def play_as_operators_do(place, rounds=600, **options):
+    """Conversations, a rule, pauses, pins, and losses that never come; a round a second."""
+    game = watched(place, **{"holdback": 0.3, "patience": "auto", "learn_after": 2, **options})
+    for t in range(rounds):
+        place.clock.now += 1.0
+        if t % 20 == 5:
+            game.pause("abc"[t % 3])
+        if t % 20 == 15:
+            for arm in game.paused:
+                game.resume(arm)
+        if t % 40 == 18:
+            game.pin("c")
+        if t % 40 == 22:
+            game.unpin()
+        if t % 16 == 0:
+            game.end("y")
+        decision = game.ask(key={0: "x", 3: "y"}.get(t % 8), rule="ab"[t % 2])
+        if t % 7:
+            game.tell(decision.id, (t % 5) / 5)
+    game.end("x")
+
+
+def play_with_failures(place, together=False):
+    """With `together`, an ask is made in one transaction with the loss of the round before."""
+    game = watched(place, breaker=hf.Breaker(failures=2, within=6, pause="3s", most="20s", level=0.7))
+    for t in range(300):
+        place.clock.now += 1.0
+        asked = game.executor.submit(ONE, start=not together)
+        if together:
+            game.executor.write()
+        (decision,) = asked.result()
+        if t % 4:
+            loss = 0.75 if decision.arm == "a" or t % 90 > 80 else 0.25
+            told = game.executor.submit(game.telling(decision.id, loss)[0], start=not together)
+            assert together or told.result()
+    game.executor.write()
+
+
+def play_conversations(place, **options):
+    """Seven conversations: arm a gets worse, b fails for a while, c is paused now and then; each turn is told."""
+    game = watched(place, move_cost=1.0, patience="forever", **options)
+    for t in range(300):
+        place.clock.now += 1.0
+        if t % 60 == 30:
+            game.pause("c")
+        if t % 60 == 50:
+            game.resume("c")
+        if t % 45 == 44:
+            game.end(f"{t % 7}")
+        decision = game.ask(key=f"{t % 7}")
+        if decision.arm == "b" and t % 100 > 80:
+            game.tell(decision.id, failed=True)
+        else:
+            worse = 0.5 if decision.arm == "a" and t > 200 else 0.0
+            game.tell(decision.id, {"a": 0.125, "b": 0.25, "c": 0.25}[decision.arm] + worse + 0.125 * (t % 2))
+
+
+def play_within(**limit):
+    return partial(play_with_gaps, policy=hf.TsallisInf(3), patience="forever", **limit)
+
+
 # ---- broken on purpose
 
 
@@ -130,11 +209,7 @@ def counted_twice(right):
 
 
 def overlooked(right):
-    def settle_due(view, clock, asked=0):
-        if view.head.block % 4:
-            right(view, clock)
-
-    return settle_due
+    return lambda view, clock, asked=0: right(view, clock) if view.head.block % 4 else None
 
 
 def free_of_charge(right):
@@ -148,20 +223,6 @@ def one_round_more(right):
         return given
 
     return hand_out
-
-
-BROKEN = {
-    "a loss counts twice in its block": (report, "_tell_one", doubled),
-    "the policy hears of a block twice": (report, "settle", heard_twice),
-    "an arm's sums count a block twice": (report, "settle", counted_twice),
-    "due blocks are not settled": (report, "settle_due", overlooked),
-    "a switch is not paid": (ask, "_switched", free_of_charge),
-    "a round is counted that nobody has": (ask, "_hand_out", one_round_more),
-}
-
-
-def one_too_many(right):
-    return lambda view, call: right(view, call) and view.head.switches != 4
 
 
 def a_little_more(right):
@@ -184,51 +245,6 @@ def not_given_away(right):
     return shares
 
 
-LIMITED = {
-    "a switch too many": (ask, "can_stay", one_too_many, {"most_switches": (3, "1d")}),
-    "another probability under shares": (ask, "within_shares", a_little_more, {"share": {0: 0.2}}),
-    "an arm that has more than its share": (ask, "within_shares", not_given_away, {"share": {0: 0.05}}),
-}
-
-
-@pytest.mark.parametrize("rule", LIMITED)
-def test_a_broken_limit_is_noticed(rule, lasting_place, monkeypatch):
-    module, name, broken, limit = LIMITED[rule]
-    with closing(store_at(lasting_place.at)) as store:
-        store.create([])
-    watch(lasting_place.at)
-    game = lasting_place.open("game", hf.TsallisInf(3), seed=2, patience="forever", **limit)
-    play_with_gaps(game, 40)
-    assert check(lasting_place.at).asked
-    monkeypatch.setattr(module, name, broken(getattr(module, name)))
-    other = lasting_place.open("other", hf.TsallisInf(3), seed=2, patience="forever", **limit)
-    play_with_gaps(other, 60)
-    with pytest.raises(Violation):
-        check(lasting_place.at, "other")
-
-
-def paused_all_the_same(right):
-    def hand_out(view, n, call):
-        return right(view, n, call._replace(down=frozenset()))
-
-    return hand_out
-
-
-def learnt_from_all(right):
-    return lambda setup, block: setup.plays(block) and block.data != "{}"
-
-
-def learnt_by_the_sum(right):
-    def settle(view, block, clock):
-        right(view, block._replace(key=None), clock)
-
-    return settle
-
-
-def never_given_up(right):
-    return lambda settings, clock, head, asked, waits: (-1.0, -1.0)
-
-
 def learnt_too_early(right):
     def learn_early(view, block):
         if not view.setup.learns_from(block):
@@ -239,87 +255,106 @@ def learnt_too_early(right):
     return learn_early
 
 
-def learnt_again(right):
-    return lambda view, block, pieces, rounds: right(view, block._replace(learnt=0), pieces, rounds)
+def instead(change):
+    """A rule that calls the right one with other arguments."""
+    return lambda right: lambda *given: change(right, *given)
 
 
-def more_than_its_share(right):
-    return lambda stream, number: 0.5 * right(stream, number)
+def always(value):
+    return lambda right: lambda *given: value
 
 
-OPERATORS = {
-    "the rule gets more than its share": (arms, "chance", more_than_its_share),
-    "a paused arm is handed out": (ask, "_hand_out", paused_all_the_same),
-    "the policy hears of the rule's blocks": (Setup, "learns_from", learnt_from_all),
-    "a conversation is learnt from by the sum": (report, "settle", learnt_by_the_sum),
-    "a conversation is learnt from too early": (report, "_learn_early", learnt_too_early),
-    "a conversation is learnt from twice": (report, "_observe", learnt_again),
-    "what is long overdue is not given up": (Settings, "overdue", never_given_up),
+def has_switched_less(right, view, call):
+    return right(view, call) and view.head.switches != 4
+
+
+def paused_all_the_same(right, view, n, call):
+    return right(view, n, call._replace(down=frozenset()))
+
+
+GAPS = {
+    "a loss counts twice in its block": (None, "_tell_one", doubled),
+    "the policy hears of a block twice": (None, "settle", heard_twice),
+    "an arm's sums count a block twice": (None, "settle", counted_twice),
+    "due blocks are not settled": (None, "settle_due", overlooked),
+    "a switch is not paid": (None, "_switched", free_of_charge),
+    "a round is counted that nobody has": (None, "_hand_out", one_round_more),
 }
+SWITCHES = {"a switch too many": (None, "can_stay", instead(has_switched_less))}
+SHARES = {
+    "another probability under shares": (None, "within_shares", a_little_more),
+    "an arm that has more than its share": (None, "within_shares", not_given_away),
+}
+OPERATORS = {
+    "the rule gets more than its share": (None, "chance", instead(lambda right, *given: 0.5 * right(*given))),
+    "a paused arm is handed out": (None, "_hand_out", instead(paused_all_the_same)),
+    "the policy hears of the rule's blocks": (
+        Setup,
+        "learns_from",
+        lambda right: lambda setup, block: setup.plays(block) and block.data != "{}",
+    ),
+    "a conversation is learnt from by the sum": (
+        None,
+        "settle",
+        instead(lambda right, view, block, clock: right(view, block._replace(key=None), clock)),
+    ),
+    "a conversation is learnt from too early": (None, "_learn_early", learnt_too_early),
+    "a conversation is learnt from twice": (
+        None,
+        "_observe",
+        instead(lambda right, view, block, *others: right(view, block._replace(learnt=0), *others)),
+    ),
+    "what is long overdue is not given up": (Settings, "overdue", always((-1.0, -1.0))),
+}
+FAILURES = {
+    "an arm that has tripped is handed out": (None, "tripped", always(frozenset())),
+    "many requests try an arm": (None, "handed_out", always(None)),
+    "no pause is longer than the first": (Fuse, "paused", instead(lambda right, fuse, *given: right(Fuse(), *given))),
+}
+MOVES = {
+    "a conversation moves for half of what that costs": (
+        None,
+        "worth_moving",
+        instead(lambda right, *given: right(*given[:-1], 0.5 * given[-1])),
+    ),
+    "a conversation comes back": (None, "home_of", lambda right: lambda block: block.arm),
+    "the policy hears of what came after a move": (None, "learn_so_far", lambda right: lambda view, block: block),
+    "two failures are enough": (Recent, "fails", lambda right: property(lambda recent: recent.failures >= 2)),
+    "the first turn after a move counts": (report, "moves_of", always([])),
+}
+PLAYS = (
+    (play_with_gaps, GAPS, ()),
+    (play_within(most_switches=(3, "1d")), SWITCHES, ()),
+    (play_within(share={0: 0.1}), SHARES, ()),
+    (play_with_failures, FAILURES, ()),
+    (partial(play_with_failures, together=True), FAILURES, ()),
+    (play_conversations, MOVES, ()),
+    (play_as_operators_do, OPERATORS, pytest.mark.slow),
+)
 
 
-def watched(place, policy=SWITCH, **options):
-    with_tables = place.store()
-    with_tables.create([])
-    with_tables.close()
-    watch(place.at)
-    return place.open("game", policy, seed=3, **{"patience": 4, "missing": policy.bounds[0] + 0.25, **options})
-
-
-def play_as_operators_do(place, rounds, **options):
-    """Conversations, a rule, pauses, pins, and losses that never come; a round a second."""
-    game = watched(place, holdback=0.3, **options)
-    for t in range(rounds):
-        place.clock.now += 1.0
-        if t % 20 == 5:
-            game.pause("abc"[t % 3])
-        if t % 20 == 15:
-            for arm in game.paused:
-                game.resume(arm)
-        if t % 40 == 18:
-            game.pin("c")
-        if t % 40 == 22:
-            game.unpin()
-        if t % 16 == 0:
-            game.end("y")
-        decision = game.ask(key={0: "x", 3: "y"}.get(t % 8), rule="ab"[t % 2])
-        if t % 7:
-            game.tell(decision.id, (t % 5) / 5)
-    game.end("x")
-
-
-def play_with_gaps(game, rounds):
-    for t in range(rounds):
-        decision = game.ask()
-        if t % 4:
-            game.tell(decision.id, (t % 7) / 7)
-
-
-@pytest.mark.parametrize("rule", BROKEN)
-def test_a_broken_rule_is_noticed(rule, lasting_place, monkeypatch):
-    module, name, broken = BROKEN[rule]
-    if isinstance(module, type):
-        monkeypatch.setattr(module, name, broken(getattr(module, name)))
+@pytest.mark.parametrize(
+    ("play", "rule"), [pytest.param(play, rules[r], id=r, marks=m) for play, rules, m in PLAYS for r in rules]
+)
+def test_a_broken_rule_is_noticed(play, rule, folder, monkeypatch):
+    place, (owner, name, broken) = Place("sqlite", f"sqlite:///{folder}/games.db"), rule
+    if owner is None:
+        replace_in_rules(monkeypatch, name, broken(the_rule(name)))
     else:
-        replace_in_rules(monkeypatch, name, broken(getattr(module, name)))
-    game = watched(lasting_place)
-    play_with_gaps(game, 60)
-    with pytest.raises(Violation):
-        check(lasting_place.at)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", OPERATORS)
-def test_a_broken_rule_for_operators_is_noticed(rule, folder, monkeypatch):
-    place = Place("sqlite", f"sqlite:///{folder}/games.db")
-    module, name, broken = OPERATORS[rule]
-    if isinstance(module, type):
-        monkeypatch.setattr(module, name, broken(getattr(module, name)))
-    else:
-        replace_in_rules(monkeypatch, name, broken(getattr(module, name)))
-    play_as_operators_do(place, 600, patience="auto", learn_after=2)
+        monkeypatch.setattr(owner, name, broken(getattr(owner, name)))
+    play(place)
     with pytest.raises(Violation):
         check(place.at)
+
+
+def the_rule(name):
+    return next(getattr(module, name) for module in (report, ask, arms, conversations) if hasattr(module, name))
+
+
+@pytest.mark.parametrize("play", [play for play, _, marks in PLAYS[1:5]])
+def test_the_same_play_by_the_right_rules_is_right(play, lasting_place):
+    play(lasting_place)
+    assert (check(lasting_place.at).trips > 3) == (play in (PLAYS[3][0], PLAYS[4][0]))
 
 
 @pytest.mark.slow
@@ -332,91 +367,9 @@ def test_what_operators_do_by_the_right_rules_is_right(lasting_place, patience, 
     assert (checker.asked, checker.by_rule > 5, checker.units > 40, checker.worst < 1e-12) == (300, True, True, True)
 
 
-TRIPPED = {
-    "an arm that has tripped is handed out": (ask, "tripped", lambda right: lambda *given: frozenset()),
-    "many requests try an arm": (ask, "handed_out", lambda right: lambda *given: None),
-    "no pause is longer than the first": (Fuse, "paused", lambda right: lambda fuse, *given: right(Fuse(), *given)),
-}
-
-
-@pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize("rule", [None, *TRIPPED])
-def test_a_broken_rule_for_breakers_is_noticed(rule, together, folder, monkeypatch):
-    place = Place("sqlite", f"sqlite:///{folder}/games.db")
-    if rule is not None:
-        module, name, broken = TRIPPED[rule]
-        change = monkeypatch.setattr if isinstance(module, type) else replace_in_rules
-        change(*((module, name) if isinstance(module, type) else (monkeypatch, name)), broken(getattr(module, name)))
-    breaker = hf.Breaker(failures=2, within=6, pause="3s", most="20s", level=0.7)
-    game = watched(place, breaker=breaker)
-    for t in range(300):
-        place.clock.now += 1.0
-        asked = game.executor.submit(ONE, start=not together)
-        if together:  # with the loss of the round before, in one transaction
-            game.executor.write()
-        (decision,) = asked.result()
-        if t % 4:
-            loss = 0.75 if decision.arm == "a" or t % 90 > 80 else 0.25
-            told = game.executor.submit(game.telling(decision.id, loss)[0], start=not together)
-            assert together or told.result()
-    game.executor.write()
-    if rule is None:
-        assert check(place.at).trips > 3
-    else:
-        with pytest.raises(Violation):
-            check(place.at)
-
-
-def play_conversations(game, clock, turns):
-    """Seven conversations: arm a gets worse, b fails for a while, c is paused now and then; each turn is told."""
-    for t in range(turns):
-        clock.now += 1.0
-        if t % 60 == 30:
-            game.pause("c")
-        if t % 60 == 50:
-            game.resume("c")
-        if t % 45 == 44:
-            game.end(f"{t % 7}")
-        decision = game.ask(key=f"{t % 7}")
-        if decision.arm == "b" and t % 100 > 80:
-            game.tell(decision.id, failed=True)
-        else:
-            worse = 0.5 if decision.arm == "a" and t > 200 else 0.0
-            game.tell(decision.id, {"a": 0.125, "b": 0.25, "c": 0.25}[decision.arm] + worse + 0.125 * (t % 2))
-
-
-def for_half_the_cost(right):
-    return lambda recent, home, other, turns, cost: right(recent, home, other, turns, 0.5 * cost)
-
-
-def learnt_from_all_of_it(right):
-    return lambda view, block: block
-
-
-MOVES = {
-    "a conversation moves for half of what that costs": (conversations, "worth_moving", for_half_the_cost),
-    "a conversation comes back": (conversations, "home_of", lambda right: lambda block: block.arm),
-    "the policy hears of what came after a move": (conversations, "learn_so_far", learnt_from_all_of_it),
-    "two failures are enough": (Recent, "fails", lambda right: property(lambda recent: recent.failures >= 2)),
-    "the first turn after a move counts": (report, "moves_of", lambda right: lambda block: []),
-}
-
-
-@pytest.mark.parametrize("rule", MOVES)
-def test_a_broken_rule_of_moves_is_noticed(rule, folder, monkeypatch):
-    place = Place("sqlite", f"sqlite:///{folder}/games.db")
-    module, name, broken = MOVES[rule]
-    monkeypatch.setattr(module, name, broken(getattr(module, name)))
-    game = watched(place, move_cost=1.0, patience="forever")
-    play_conversations(game, place.clock, 300)
-    with pytest.raises(Violation):
-        check(place.at)
-
-
 @pytest.mark.parametrize("learn_after", [None, 1])
 def test_moves_by_the_right_rules_are_right(lasting_place, learn_after):
-    game = watched(lasting_place, move_cost=1.0, patience="forever", learn_after=learn_after)
-    play_conversations(game, lasting_place.clock, 300)
+    play_conversations(lasting_place, learn_after=learn_after)
     checker = check(lasting_place.at)
     assert checker.moved.keys() == {"stayed", "down", "failing", "gain"}
     assert checker.worst < 1e-12
@@ -486,12 +439,12 @@ def test_a_stale_state_is_noticed(lasting_place):
 
 def test_an_edited_probability_is_noticed(lasting_place, monkeypatch):
     """By one part in a million."""
-    game, begin = watched(lasting_place), report.Block
+    begin = report.Block
 
     def edited(number, key, arm, rounds, probability, *others, **more):
         return begin(number, key, arm, rounds, probability * (1 + 1e-6 * (number == 6)), *others, **more)
 
     replace_in_rules(monkeypatch, "Block", edited)
-    play_with_gaps(game, 60)
+    play_with_gaps(lasting_place)
     with pytest.raises(Violation, match="block 6 has p ="):
         check(lasting_place.at)

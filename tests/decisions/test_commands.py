@@ -164,9 +164,9 @@ def test_losses_in_units_of_ones_own(url):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_the_log_is_exported(url, folder, suffix):
-    with hf.open(url, "chat", SWITCH, seed=1) as router:
-        arms = play(router, 40)
+def test_the_log_is_exported_as_replay_reads_it(url, folder, suffix):
+    with hf.open(url, "chat", hf.Exp3(arms=["a", "b"]), seed=1) as router:
+        arms = play(router, 400)
     file = folder / f"log.{suffix}"
     run("export", url, "chat", "--out", str(file))
     log = pl.read_csv(file, try_parse_dates=True) if suffix == "csv" else pl.read_parquet(file)
@@ -176,17 +176,8 @@ def test_the_log_is_exported(url, folder, suffix):
     assert log["time"].dtype == pl.Datetime("us", "UTC")
     with pytest.raises(hf.InvalidParameter, match=r"out must end in \.csv or \.parquet"):
         run("export", url, "chat", "--out", "log.txt")
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_the_exported_log_is_one_that_replay_reads(url, folder, suffix):
-    with hf.open(url, "chat", hf.Exp3(arms=["a", "b"]), seed=1) as router:
-        play(router, 400)
-    file = folder / f"log.{suffix}"
-    run("export", url, "chat", "--out", str(file))
-    replayed = command_here(
-        *("replay", str(file), "--logged", "--switching-cost", "1", "--index", "time", "--block-column", "block")
-    )
+    words = ("--logged", "--switching-cost", "1", "--index", "time", "--block-column", "block")
+    replayed = command_here("replay", str(file), *words)
     assert replayed.returncode == 0, replayed.stderr
     assert "400 rounds in 400 blocks, 2 arms" in replayed.stdout.replace("\n", " ")
 

@@ -2,42 +2,13 @@
 
 import json
 from datetime import timedelta
-from typing import Any
 
-import pytest
 from games import arms_of
 from test_commands import run
 
 import holdfast as hf
 
 EACH = hf.TsallisInf(arms=["a", "b", "c"])
-
-
-@pytest.mark.parametrize("after", [0, -1, 1.5, "two"])
-def test_a_conversation_is_learnt_from_after_a_number_of_rounds(after):
-    with pytest.raises(hf.InvalidParameter, match="learn_after must be a whole number"):
-        hf.open("memory:", "x", EACH, learn_after=after)
-
-
-def test_a_conversation_that_is_idle_has_ended(place):
-    router = place.open(policy=EACH, seed=3, key_life=timedelta(minutes=5))
-    first = router.ask(key="x")
-    router.ask(key="z")
-    place.clock.now += 300
-    assert router.ask(key="x").block == first.block
-    place.clock.now += 1
-    router.ask(key="y")  # ends z, of which no loss has come
-    place.clock.now += 300
-    assert router.ask(key="x").block not in (first.block, 2)
-    with router.store.transaction(1, writing=False) as stored:
-        assert sorted(block.key for block in stored.blocks("longest idle", 9)) == ["x", "y"]
-    place.clock.now += 10**6
-    router.settle()
-    with router.store.transaction(1, writing=False) as stored:
-        assert stored.blocks("longest idle", 9) == []
-        assert stored.head.next_idle is None
-    with pytest.raises(hf.InvalidParameter, match="key_life must be a timedelta"):
-        router.change(key_life=5)
 
 
 def test_a_conversation_that_a_pause_has_moved_can_be_kept_there(place):
@@ -55,46 +26,6 @@ def test_a_conversation_that_a_pause_has_moved_can_be_kept_there(place):
     router.resume(first.arm)
     drawn = [router.ask(key=f"{number}").arm for number in range(20)]
     assert first.arm in drawn
-
-
-def test_a_request_of_a_conversation_made_again_gets_the_same(place):
-    router = place.open(policy=EACH, seed=3)
-    assert router.ask(2, key="x", request="r") == router.ask(2, key="x", request="r")
-    assert router.rounds == 2
-
-
-def test_ended_conversations_leave_one_row_until_compacted(place):
-    router = place.open(policy=EACH, seed=3, remember=0)
-    for key in map(str, range(30)):
-        router.tell([(d.id, 0.5) for d in router.ask(3, key=key)])
-        router.end(key)
-    assert len(router.history.frame) == 30
-    assert router.history.compact(keep=0) == 30
-    assert router.history.totals.told == 90
-
-
-def test_many_open_conversations_are_read_one_at_a_time(folder):
-    """Counted in steps of SQLite's machine: the thousandth costs what the tenth did."""
-    router = hf.open(f"sqlite:///{folder}/g.db", "game", EACH, seed=1)
-    store: Any = router.store
-    steps = 0
-
-    def step() -> None:
-        nonlocal steps
-        steps += 1
-
-    def counted(key: str) -> int:
-        nonlocal steps
-        steps = 0
-        store._connection.set_progress_handler(step, 1)
-        router.tell(router.ask(key=key).id, 0.5)
-        store._connection.set_progress_handler(None, 1)
-        return steps
-
-    few = max(counted(str(key)) for key in range(10))
-    for key in range(10, 1000):
-        router.ask(key=str(key))
-    assert max(counted(str(key)) for key in range(500, 510)) < 1.5 * few
 
 
 def test_conversations_have_a_shell(folder):

@@ -1,16 +1,11 @@
 """The rules alone, without a store, against the model: rows are lists, and every call is one view."""
 
-import math
 from dataclasses import replace
-from datetime import timedelta
-
-from hypothesis import given, settings, strategies as st
-from model import Model, said_of
 
 import holdfast as hf
 from holdfast.decisions.codec import first_head, new_game, setup_of
 from holdfast.decisions.models import Block
-from holdfast.decisions.requests import Ask, End, SetAvailability, Settle, Tell
+from holdfast.decisions.requests import Ask, Settle, Tell
 from holdfast.decisions.rules import TRANSITIONS, View
 from holdfast.decisions.rules.report import FORGET_AT_ONCE
 from holdfast.decisions.settings import ArmSums, Settings, State
@@ -90,96 +85,6 @@ def asking(n, now, request, key=None):
 
 def telling(reports, now):
     return made(Tell(reports), now)
-
-
-def operate(model, kind, arm, until):
-    if kind == "pause":
-        model.paused[arm] = until
-    elif kind == "resume":
-        model.paused.pop(arm, None)
-    else:
-        model.pin = (arm, until if kind == "pin" else -math.inf)
-
-
-def outcome(answer):
-    return said_of(answer) if isinstance(answer, hf.Receipt) else {hf.AlreadyTold: "other"}[type(answer)]
-
-
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("ask"), st.sampled_from([1, 2, 5, 9, 40])),
-        st.tuples(
-            st.just("tell"), st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0.0, 0.1, 0.7])), max_size=6)
-        ),
-        st.tuples(st.just("wait"), st.sampled_from([1.0, 11.0, 61.0, -5.0])),
-        st.tuples(st.sampled_from(["talk", "talk", "end"]), st.integers(0, 2)),
-        st.tuples(st.just("wait"), st.sampled_from([4000.0, -3000.0])),
-        st.tuples(st.sampled_from(["pause", "resume", "pin", "unpin"]), st.integers(0, 2)),
-    ),
-    max_size=40,
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.sampled_from(POLICIES),
-    st.integers(0, 2**31),
-    st.sampled_from([None, 10.0]),
-    st.sampled_from([None, 5]),
-    st.booleans(),
-    st.sampled_from(["highest", "mean", "drop", 0.75]),
-    STEPS,
-)
-def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missing, steps):
-    rounds = None if seconds is not None or policy.waits_for_losses else rounds
-    forever = forever and seconds is None and rounds is None
-    auto = seconds is None and rounds is None and not forever
-    patience = "auto" if auto else "forever" if forever else rounds or timedelta(seconds=seconds)
-    lists = Lists(policy, Settings(patience=patience, missing=missing), seed)
-    model = Model(policy, seed, seconds, rounds, missing, auto=auto)
-    model.clock, now, given_out = 0.0, 1000.0, []
-    for number, (kind, what) in enumerate(steps):
-        if kind == "wait":
-            now += what
-        elif kind == "talk" and not policy.waits_for_losses:
-            model.at(now)
-            expected = model.ask(1 + what, key=f"k{what}")
-            [answer] = lists.call(asking(1 + what, now, f"r{number}", f"k{what}"))
-            assert [(d.arm, d.block) for d in answer] == [(arm, block) for arm, block, _ in expected]
-            given_out += [(d.id, block, place) for d, (_, block, place) in zip(answer, expected, strict=True)]
-        elif kind in ("end", "talk"):
-            [ended] = lists.call(made(End(f"k{what}"), now))
-            assert ended == model.end(f"k{what}", now)
-        elif kind in ("pause", "resume", "pin", "unpin"):
-            arm = what % policy.n_arms
-            request = SetAvailability(kind, arm, None if what else timedelta(seconds=10.0))
-            model.expire(now)
-            until = math.inf if what else model.clock + 10.0
-            paused = {one for one, end in model.paused.items() if end > model.clock}
-            [refusal] = lists.call(made(request, now))
-            if kind == "pause" and len(paused | {arm}) == policy.n_arms:
-                assert isinstance(refusal, hf.InvalidParameter)
-            else:
-                assert refusal is None
-                operate(model, kind, arm, until)
-        elif kind == "ask":
-            model.at(now)
-            expected = model.ask(what)
-            answer, again = lists.call(asking(what, now, f"r{number}"), asking(what, now, f"r{number}"))
-            if not expected:
-                assert isinstance(answer, hf.OutOfTurn)
-                continue
-            assert answer == again
-            assert [(d.arm, d.block) for d in answer] == [(arm, block) for arm, block, _ in expected]
-            given_out += [(d.id, block, place) for d, (_, block, place) in zip(answer, expected, strict=True)]
-        elif given_out:
-            reports = [(*given_out[place % len(given_out)], loss) for place, loss in what]
-            answers = lists.call(*(telling([report], now) for report in reports))
-            for (_, block, place, loss), [answer] in zip(reports, answers, strict=True):
-                model.at(now)
-                assert outcome(answer) == model.tell(block, place, loss)
-    assert (lists.head.asked, lists.head.switches, lists.head.late) == (model.asked, model.switches, model.late)
-    assert lists.state.learner.saved_state() == model.game.saved_state()
 
 
 def test_calls_in_one_transaction_are_those_made_one_after_the_other():

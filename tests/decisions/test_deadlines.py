@@ -15,6 +15,7 @@ from games import SWITCH, Work, arms_of, play
 from places import fresh_schema
 from postgres_server import PrivateServer
 from proxy import CuttingProxy
+from threads import at_once
 
 import holdfast as hf
 from holdfast.logs import Sparse
@@ -149,11 +150,7 @@ def busy(router):
 def test_many_callers_that_give_up_hold_one_thread_and_leave_no_queue(place):
     router, of_others = place.open(policy=SWITCH, seed=1), threads_that_make_calls()
     with busy(router):
-        threads = [threading.Thread(target=lambda: router.ask(fallback="a", deadline=0.05)) for _ in range(50)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(30)
+        at_once(50, lambda _: router.ask(fallback="a", deadline=0.05))
         assert len(threads_that_make_calls() - of_others) == 1
         assert not router._executor._queue
     until = time.monotonic() + 30

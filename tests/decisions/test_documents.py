@@ -79,14 +79,11 @@ def test_a_fleet_of_ten_thousand_devices(folder):
     assert re.match(r"480000 decisions, \d+\.\d switches per device", run(folder, sys.executable, "fleet.py"))
 
 
-def test_the_first_lines(folder):
-    program = example("import holdfast as hf\n\nrouter = hf.open") + "print(router.rounds)"
-    assert run(folder, sys.executable, "-c", program).strip() == "1"
-
-
-def test_deciding_loads_nothing_heavy(folder):
-    program = example("import holdfast as hf\n\nrouter = hf.open") + "import sys\nprint(*sys.modules)"
-    loaded = set(run(folder, sys.executable, "-c", program).split())
+def test_the_first_lines_decide_and_load_nothing_heavy(folder):
+    program = example("import holdfast as hf\n\nrouter = hf.open") + "import sys\nprint(router.rounds, *sys.modules)"
+    rounds, *modules = run(folder, sys.executable, "-c", program).split()
+    loaded = set(modules)
+    assert rounds == "1"
     assert "sqlite3" in loaded
     assert not loaded & {"polars", "psycopg", "typer", "matplotlib"}
 

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from games import SWITCH, Work, arms_of, play
+from games import SWITCH, Work, arms_of
 from places import fresh_schema
 
 import holdfast as hf
@@ -246,26 +246,3 @@ def test_a_request_of_many_blocks_is_found_by_one_query(place, monkeypatch):
     monkeypatch.setattr(transaction, "fetch_each", counted)
     assert router.ask(500, request="many") == given
     assert len(count) <= 4
-
-
-def test_an_open_block_costs_nothing_to_others(folder):
-    """Counted in steps of SQLite's machine: hundreds of open blocks, one of which is due now and then."""
-    router = hf.open(f"sqlite:///{folder}/g.db", "game", hf.Exp3(3), seed=1, patience=5000)
-    steps = 0
-
-    def step():
-        nonlocal steps
-        steps += 1
-
-    def counted():
-        nonlocal steps
-        steps = 0
-        router.store._connection.set_progress_handler(step, 1)  # type: ignore[attr-defined]
-        router.tell(router.ask().id, 0.5)
-        router.store._connection.set_progress_handler(None, 1)  # type: ignore[attr-defined]
-        return steps
-
-    play(router, 3)
-    few = max(counted() for _ in range(5))
-    router.ask(3000)
-    assert max(counted() for _ in range(5)) < 1.5 * few

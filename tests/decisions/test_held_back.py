@@ -6,7 +6,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-from games import POLICIES, SWITCH, arms_of
+from games import POLICIES, SWITCH
 from statistics_of_samples import SEED, assert_at_least, assert_mean
 from test_commands import run
 
@@ -58,29 +58,6 @@ def test_what_the_policy_would_draw_is_recorded_with_its_probability(name):
     while router.hold:
         router.ask()
     assert (router.ask().arm, router.holdback) == (first.arm, 0.0)
-
-
-def test_the_arm_of_the_rule_is_retired_in_the_middle_of_its_block(place):
-    long = hf.BlockExp3(arms=["a", "b", "c"], switching_cost=30.0, horizon=1000)
-    router = place.open(policy=long, seed=1, shadow=True)
-    given = router.ask(3, rule="b")
-    talk = router.ask(key="x", rule="b")
-    router.change(retire_arms=["b"])
-    with pytest.raises(hf.InvalidParameter, match="rule must be an arm of the game, 'a', 'c'; got 'b'"):
-        router.ask(rule="b")
-    after = [router.ask(rule="c"), router.ask(key="x", rule="c")]
-    assert arms_of(after) == ["c", "c"]
-    assert {d.block for d in after}.isdisjoint({given[0].block, talk.block})
-    router.tell([(d.id, 0.5) for d in router.open_decisions])
-    assert router.history.totals.told == router.rounds == 6
-
-
-def test_a_request_made_again_gets_the_same(place):
-    router = place.open(policy=SWITCH, seed=1, holdback=0.5)
-    first = router.ask(20, request="x", rule="a")
-    assert place.open().ask(20, request="x", rule="a") == first
-    with pytest.raises(hf.OtherRequest, match="another call was made under this one"):
-        router.ask(20, request="x", rule="b")
 
 
 @pytest.mark.parametrize(

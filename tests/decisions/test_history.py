@@ -1,14 +1,11 @@
 """One row per block, and totals that never depend on rows."""
 
-from typing import Any
-
 import polars as pl
 import pytest
 from games import SWITCH, arms_of, loss_of, play, stored_asks
 from polars.testing import assert_frame_equal
 
 import holdfast as hf
-from holdfast.decisions.models import Events
 
 
 def test_one_row_per_block(place):
@@ -98,57 +95,6 @@ def test_names_creating_and_deleting(place):
     place.open("another", SWITCH)
     with pytest.raises(hf.BadStore, match="is gone from the store"):
         router.ask()
-
-
-@pytest.mark.slow
-def test_sqlite_reads_no_more_of_a_long_game_than_of_a_short_one(folder):
-    """Counted in steps of its machine: with single losses forgotten, requests repeated, blocks left open."""
-    router = hf.open(f"sqlite:///{folder}/g.db", "game", hf.Exp3(3), seed=1, remember=50, patience=20)
-    connection: Any = vars(router.store)["_connection"]
-    steps = 0
-
-    def step() -> None:
-        nonlocal steps
-        steps += 1
-
-    def counted() -> int:
-        nonlocal steps
-        steps = 0
-        connection.set_progress_handler(step, 1)
-        decision = router.ask(request=f"at {router.rounds}")
-        router.tell(decision.id, 0.5)
-        assert router.ask(request=f"at {router.rounds - 1}") == decision
-        router.history.totals  # noqa: B018  # it reads open blocks
-        connection.set_progress_handler(None, 1)
-        return steps
-
-    def play_on(rounds: int) -> None:
-        for _ in range(rounds):
-            decision = router.ask()
-            if decision.block % 7:
-                router.tell(decision.id, 0.5)
-
-    play_on(200)
-    short = max(counted() for _ in range(10))
-    play_on(2000)
-    assert max(counted() for _ in range(10)) < 1.5 * short
-
-
-def test_a_change_that_ends_in_an_error_changes_nothing(place):
-    router = place.open(policy=SWITCH, seed=1)
-    play(router, 5)
-
-    def fail():
-        with router.store.transaction(1, writing=True) as transaction:
-            events = Events(forgotten=[1], removed=[2])
-            transaction.save(transaction.head._replace(asked=99, switches=50), "{}", events)
-            assert [block.number for block in transaction.blocks("after", 0, 9)][:2] == [1, 3]
-            raise ZeroDivisionError
-
-    before = router.history.frame.rows(), router.history.totals
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    assert (router.history.frame.rows(), router.history.totals) == before
 
 
 def test_old_blocks_become_sums_all_the_time(place):

@@ -101,42 +101,6 @@ def test_a_log_whose_missing_rounds_are_unknown_is_refused(place, folder, suffix
         read_log(open_game.history.log, COLUMNS)
 
 
-def test_patience_follows_the_lateness_seen(place):
-    """Three times the mean lateness, 50 rounds and a minute at least; one that is too short corrects itself."""
-    router = place.open(policy=hf.Exp3(2), seed=1)
-    lost = router.ask()
-    for _ in range(100):
-        router.ask()
-    place.clock.now += 60
-    assert router.settle() == 0  # no loss has come: nothing is known of lateness
-    router.tell(router.ask().id, 0.5)
-    assert router.settle() == 51 + 1
-    for _ in range(50):  # many rounds in no time, as many other processes ask them
-        router.ask()
-    assert router.settle() == 0
-    assert router.tell(lost.id, 0.5) == (lost.id, True, True)  # 151 rounds and a minute late
-    totals = router.history.totals
-    assert (totals.lateness, totals.delay, totals.late) == (151 / 2, 30.0, 1)
-    place.clock.now += 89  # three times the mean is 90
-    for _ in range(300):
-        router.ask()
-    assert router.history.totals.missing == 100  # but not the fifty of 89 seconds ago
-    place.clock.now += 1
-    router.ask()
-    assert router.history.totals.missing == 150
-    waiting = place.open("forever", SWITCH, seed=1, patience="forever")
-    waiting.ask(2)
-    for _ in range(100):
-        waiting.tell(waiting.ask().id, 0.5)
-    assert waiting.history.totals.overdue == 1
-    assert waiting.settle() == 0
-    waiting.change(patience="auto")
-    place.clock.now += 60
-    for _ in range(50):
-        waiting.tell(waiting.ask().id, 0.5)
-    assert (waiting.settle(), waiting.history.totals.overdue) == (1, 0)
-
-
 def test_the_log_of_a_game_with_outages_and_pins_is_one_that_replay_reads(place):
     router = place.open("game", SLOW, seed=1)
     for t in range(300):

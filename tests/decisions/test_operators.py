@@ -220,16 +220,3 @@ def test_a_block_that_is_cut_short_counts_for_what_was_played():
         for router in (once, cut)
     ]
     assert states[0] == states[1]
-
-
-def test_a_pause_and_a_pin_end_when_their_arm_is_retired(place):
-    router, other = place.open(policy=SWITCH, seed=1), place.open()
-    router.pin("c")
-    assert other.ask().arm == "c"
-    router.pause("b")
-    router.change(retire_arms=["b", "c"])
-    assert {other.ask().arm for _ in range(9)} == {"a"}
-    assert (other.pinned, other.paused) == (None, {})
-    router.change(add_arms=["b", "c"])
-    assert (other.pinned, other.paused) == (None, {})
-    assert set(arms_of(other.ask(60))) == {"a", "b", "c"}

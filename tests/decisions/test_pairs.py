@@ -1,26 +1,33 @@
 """Settings in pairs: any two values of two settings meet in a game that is played against the model, and over HTTP.
 
-A few lines of greedy search make the rows of the table. Each plays a hundred calls: asks of many rounds, keys, losses
-that are late, repeated or never come, measures, pauses and pins, and a change of settings in between. Every number
-that users see must be the model's: draws, receipts, what the policy has learnt, totals, means and the comparison.
+A few lines of greedy search make the rows of the table. Each plays a hundred calls by two handles, which are opened
+again and crash at times: asks of many rounds, keys, losses that are late, repeated or never come, measures, pauses and
+pins, clocks that jump, and a change of settings in between. Every number that users see must be the model's: draws,
+receipts, what the policy has learnt, totals, means and the comparison.
 """
 
 import contextlib
 import itertools
+import json
 import math
+import random
 import sqlite3
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import place_in
 from model import Model, said_of
 from naive_saving import Unit, saving_of
-from places import Clock
+from places import KINDS, Clock
 from service import InThread
 
 import holdfast as hf
 from holdfast.decisions.executor import stored_state
+from holdfast.decisions.models import Events
 
 ARMS = ["a", "b", "c"]
 SCALES = (hf.Scale(latency=(0.2, 8.0, 3), price=(0.0, 0.02), error=0.9), hf.Scale(latency=(1.0, 5.0), error=0.4))
@@ -34,6 +41,8 @@ POLICIES = {
     "adaptive": lambda units: hf.AdaptiveTsallisSwitch(arms=ARMS, units=units, switching_cost=0.3),
     "announced": lambda units: hf.AdaptiveTsallisSwitch(arms=ARMS, units=units, switching_cost="announced"),
     "base": lambda units: hf.BaSE(arms=ARMS, units=units, horizon=5000),
+    "tracking": lambda units: hf.TrackingSwitch(arms=ARMS, units=units, switching_cost=0.2 * (units[1] - units[0])),
+    "averages": lambda units: hf.FollowTheLeader(arms=ARMS, units=units, cooldown=2),
 }
 
 SETTINGS: dict[str, tuple[Any, ...]] = {
@@ -51,8 +60,17 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "keep": (1, 10**6),
     "operators": (False, True),
     "breaker": (None, "5s", "40s"),
+    "limit": (None, "share", "ramp", "few switches", "one switch"),
     "change": (None, "arms", "cost", "patience", "missing", "scale", "holdback"),
     "pace": (0.05, 1.0, 40.0),
+}
+
+LIMITS: dict[str | None, dict[str, Any]] = {
+    None: {},
+    "share": {"share": {0: (0.2, 0.2, 0.0)}},
+    "ramp": {"share": {1: (0.05, 0.9, 40.0)}},
+    "few switches": {"most_switches": (2, 10.0)},
+    "one switch": {"most_switches": (1, 3600.0)},
 }
 
 CANNOT = {
@@ -64,13 +82,14 @@ CANNOT = {
     ("announced", "holdback"): (0.3, 1.0),
     ("announced", "change"): ("cost", "holdback"),
     ("exp3", "change"): ("cost",),
+    ("averages", "change"): ("arms", "cost"),
 }
 
 
 def may_be(row: dict[str, Any]) -> bool:
     policy, plain = row.get("policy"), row.get("units", (0.0, 1.0)) == (0.0, 1.0)
     scaled = row.get("scale") or row.get("change") == "scale"
-    if (row.get("breaker") or row.get("move_cost")) and row.get("holdback") == 1.0:
+    if (row.get("breaker") or row.get("move_cost") or row.get("limit")) and row.get("holdback") == 1.0:
         return False
     return (plain or not scaled) and not any(row.get(name, ()) in CANNOT.get((policy, name), ()) for name in row)
 
@@ -109,10 +128,21 @@ def in_range(share: float, units: tuple[float, float]) -> float:
     return units[0] + share * (units[1] - units[0])
 
 
-class Play:
-    """One row of the table, played with a router and with the model."""
+class Crash(Exception):
+    """The process ends here."""
 
-    router: hf.Router
+
+def change_and_crash(router: hf.Router) -> None:
+    with router.store.transaction(1, writing=True) as transaction:
+        transaction.save(transaction.head._replace(asked=10**6, block=10**6), "{}", Events())
+        raise Crash
+
+
+class Play:
+    """One row of the table, played with routers and with the model."""
+
+    opened: Callable[..., hf.Router]
+    """Opens one more handle; how the game is begun, and opened again."""
 
     def __init__(self, row: dict[str, Any], clock: Clock, seed: int) -> None:
         self.row, self.clock, self.rng = row, clock, np.random.default_rng(seed)
@@ -134,6 +164,14 @@ class Play:
         level, pause = in_range(0.9, self.units), row["breaker"]
         breaker = hf.Breaker(failures=2, within=4, pause=pause, most="1m", level=level) if pause else None
         self.options["breaker"] = breaker
+        limit = LIMITS[row["limit"]]
+        if "share" in limit:
+            self.options["share"] = {
+                ARMS[arm]: (first, last, timedelta(seconds=over)) if over else first
+                for arm, (first, last, over) in limit["share"].items()
+            }
+        elif limit:
+            self.options["most_switches"] = (limit["most_switches"][0], timedelta(seconds=limit["most_switches"][1]))
         self.model = Model(
             self.policy,
             seed,
@@ -145,8 +183,10 @@ class Play:
             key_life=row["keys"] or 3600.0,
             breaker=breaker,
             move_cost=row["move_cost"],
+            **limit,
         )
-        self.model.clock = self.model.seen = clock.now
+        self.model.began = self.model.clock = self.model.seen = clock.now
+        self.accidents = random.Random(seed)
         self.names = list(ARMS)
         self.given: list[tuple[str, int, int]] = []
         self.out: list[int] = []
@@ -159,9 +199,40 @@ class Play:
     def _patience(self, value: Any) -> tuple[float | None, int | None]:
         return (value if isinstance(value, float) else None), (value if isinstance(value, int) else None)
 
-    def play(self, calls: int) -> None:
+    def begin(self, opened: Callable[..., hf.Router]) -> None:
+        self.opened = opened
+        self.handles = [opened(self.policy, **self.options), opened()]
+
+    @property
+    def router(self) -> hf.Router:
+        return self.accidents.choice(self.handles)
+
+    def interrupt(self) -> None:
+        """A handle is opened again; a process dies before its commit, in an ask or in a transaction of its own."""
+        number, dying = self.accidents.randrange(2), False
+
+        def clock() -> float:
+            if dying:
+                raise Crash
+            return self.clock.now
+
+        self.handles[number].close()
+        self.handles[number] = self.opened()
+        dead, dying = self.opened(clock=clock), True
+        with pytest.raises(Crash):
+            dead.ask(3)
+        with pytest.raises(Crash):
+            change_and_crash(dead)
+
+    def play(self, calls: int, crashes: bool = False) -> None:
         for call in range(calls):
-            self.clock.now += self.row["pace"] * float(self.rng.choice([0.0, 1.0, 3.0]))
+            uneven = self.accidents.uniform(0.9, 1.1) if self.model.auto else 1.0  # else a mean wait ties with a wait
+            self.clock.now += self.row["pace"] * uneven * float(self.rng.choice([0.0, 1.0, 3.0]))
+            if self.accidents.random() < 0.03:
+                self.settle()
+                self.clock.now += self.accidents.choice([-5.0, -1000.0, 4000.0])
+            if crashes and self.accidents.random() < 0.05:
+                self.interrupt()
             self.step()
             if call == calls // 3 or call == 2 * calls // 3:
                 self.change(second=call > calls // 2)
@@ -178,8 +249,11 @@ class Play:
         elif what < 0.95 and self.row["operators"]:
             self.operate()
         else:
-            self.router.settle()
-            self.model.expire(self.clock.now)
+            self.settle()
+
+    def settle(self) -> None:
+        self.router.settle()
+        self.model.expire(self.clock.now)
 
     def ask(self) -> None:
         n = int(self.rng.choice([1, self.row["n"]]))
@@ -191,11 +265,17 @@ class Play:
             available = set(self.model.active) - {int(self.rng.choice(self.model.active))}
         if self.row["policy"] == "announced":
             cost = float(self.rng.choice([0.0, 0.5, 4.0]))
-        options: dict[str, Any] = {"key": key, "switching_cost": cost}
+        move, life = None, None
+        if key:
+            dear = 6.0 * (self.units[1] - self.units[0]) * self.accidents.random()
+            move = self.accidents.choice([None, 0.0, dear])
+            life = self.accidents.choice([None, None, 3.0 * self.row["pace"], 7200.0])
+        options: dict[str, Any] = {"key": key, "switching_cost": cost, "move_cost": move}
+        options |= {"key_life": None if life is None else timedelta(seconds=life)}
         options |= {"rule": None if rule is None else self.names[rule]}
         options |= {"available": None if available is None else [self.names[arm] for arm in available]}
         self.model.at(self.clock.now)
-        expected = self.model.ask(n, available, key, rule, cost)
+        expected = self.model.ask(n, available, key, rule, cost, move, life)
         if not expected:
             with pytest.raises(hf.OutOfTurn):
                 self.router.ask(n, **options)
@@ -246,8 +326,11 @@ class Play:
         self.gone.add(number)
 
     def outcome(self, place: int) -> tuple[Any, float]:
-        """What is reported of a round, and its loss."""
-        share = (place * 7 % 11) / 11 if place % 3 else 1.0 / 3.0
+        """What is reported of a round, and its loss. The first arm loses least, and fails for a while."""
+        _, block, turn = self.given[place]
+        arm = self.model.blocks[block - 1].by[turn]
+        share = (1.0, 0.4, 0.7, 0.9)[arm - 3] * ((place * 7 % 11) / 11 if place % 3 else 1.0 / 3.0)
+        fails = place % 9 == 6 or (arm == 0 and place // 30 % 3 == 1)
         low, high = self.units
         if self.scale is None:
             loss = in_range(share, self.units)
@@ -255,8 +338,8 @@ class Play:
                 return {"reward": low + high - loss}, low + high - (low + high - loss)
             if place % 9 == 5:
                 return {"loss": high + share, "clip": True}, high
-            return ({"failed": True}, high) if place % 9 == 6 else (loss, loss)
-        if place % 9 == 4:
+            return ({"failed": True}, high) if fails else (loss, loss)
+        if place % 9 == 4 or fails:
             return {"error": True}, 0.9 if self.scale is SCALES[0] else 0.4
         latency, price = 10.0 * share, 0.03 * (1.0 - share)
         if self.scale is SCALES[0]:
@@ -292,38 +375,38 @@ class Play:
             self.model.pin = (arm, end if kind == "pin" else -math.inf)
 
     def change(self, second: bool) -> None:
-        now = self.clock.now
+        now, router = self.clock.now, self.router
         match self.row["change"]:
             case "arms" if second:  # one that was there comes back, as a new one
-                self.router.change(add_arms=["b"])
-                self.model.change(now, self.router.policy, [0, 1, 2, 3])
+                router.change(add_arms=["b"])
+                self.model.change(now, router.policy, [0, 1, 2, 3])
             case "arms":
-                self.router.change(add_arms=["d"], retire_arms=["b"])
+                router.change(add_arms=["d"], retire_arms=["b"])
                 self.names.append("d")
-                self.model.change(now, self.router.policy, [0, 2, 3])
+                self.model.change(now, router.policy, [0, 2, 3])
             case "cost":
-                self.router.change(switching_cost=0.25 + second)
-                self.model.change(now, self.router.policy, self.model.active)
+                router.change(switching_cost=0.25 + second)
+                self.model.change(now, router.policy, self.model.active)
             case "patience":
                 others = [one for one in ("auto", 3, 0.5, "forever") if self.row["policy"] != "base" or one != 3]
                 wanted = others[(self.given[-1][1] if self.given else 0) % len(others)]
                 if patience_of(wanted) != self.options["patience"]:
-                    self.router.change(patience=patience_of(wanted))
+                    router.change(patience=patience_of(wanted))
                     self.options["patience"] = patience_of(wanted)
                     self.model.change_patience(now, *self._patience(wanted), wanted == "auto")
             case "missing":
                 missing = "mean" if self.model.missing != "mean" else "drop"
-                self.router.change(missing=missing)
+                router.change(missing=missing)
                 self.model.expire(now)
                 self.model.missing = missing
             case "scale":
                 self.since = len(self.model.blocks)
                 self.scale = SCALES[self.scale is SCALES[0]]
-                self.router.change(scale=self.scale)
+                router.change(scale=self.scale)
                 self.model.expire(now)
             case "holdback":
                 self.model.holdback = [0.5, 0.2][second]
-                self.router.change(holdback=self.model.holdback)
+                router.change(holdback=self.model.holdback)
                 self.model.expire(now)
 
     # ---- what users see
@@ -357,6 +440,11 @@ class Play:
             assert found == pytest.approx((math.fsum(own), math.fsum(instead), mean or 0.0), rel=1e-12, abs=1e-12)
             assert (one.mean is None) == (mean is None)
             assert one.last_used == max((b.since for b, _ in played), default=None)
+        for number, moves in self.router.history.frame.select("block", "moves").rows():
+            shown = [
+                (move["round"], self.names.index(move["arm"]), move["reason"]) for move in json.loads(moves or "[]")
+            ]
+            assert shown == (blocks[number - 1].moves or [])
         assert [(d.block, int(d.id.split("-")[2])) for d in self.router.open_decisions] == model.out
 
     def check_comparison(self) -> None:
@@ -398,7 +486,7 @@ def name_of(row: dict[str, Any]) -> str:
 
 
 def test_every_pair_is_played():
-    assert len(ROWS) < 60
+    assert len(ROWS) < 70
     seen = set().union(*map(pairs_of, ROWS))
     for one, other in itertools.combinations(SETTINGS, 2):
         for pair in itertools.product(SETTINGS[one], SETTINGS[other]):
@@ -406,12 +494,13 @@ def test_every_pair_is_played():
             assert pairs_of(row) <= seen or not may_be(row)
 
 
+@pytest.mark.parametrize("kind", [KINDS[0], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
 @pytest.mark.parametrize("number", range(len(ROWS)))
-def test_a_game_with_any_two_settings_is_the_models(number):
-    clock = Clock()
-    play = Play(ROWS[number], clock, number)
-    play.router = hf.open("memory:", "game", play.policy, seed=number, clock=clock, **play.options)
-    play.play(100)
+def test_a_game_with_any_two_settings_is_the_models(number, kind, request, folder):
+    place = place_in(kind, request, folder)
+    play = Play(ROWS[number], place.clock, number)
+    play.begin(partial(place.open, "game", seed=number))
+    play.play(100 if kind == "memory" else 40, crashes=True)
     for finish in (play.check, play.check_comparison, play.check):  # in between, all that is out comes after all
         learner = play.router._executor.read(lambda transaction, setup: stored_state(setup, transaction)).learner
         assert learner.saved_state() == play.model.game.saved_state()
@@ -452,7 +541,8 @@ def test_over_http_it_is_the_same_and_what_the_rows_say(number, served):
     web, url, clock = served
     row = {**ROWS[number], "n": min(ROWS[number]["n"], 7)}
     play = Play(row, clock, number)
-    with hf.open(web.url, f"{number}", play.policy, seed=number, **play.options) as play.router:
+    play.begin(partial(hf.open, web.url, f"{number}", seed=number))
+    with play.handles[0], play.handles[1]:
         play.play(30)
         play.check()
         path, model = f"/v1/games/{number}", play.model
@@ -479,5 +569,6 @@ def test_over_http_it_is_the_same_and_what_the_rows_say(number, served):
             assert play.router.history.days.equals(beside.history.days)
             assert play.router.open_decisions == beside.open_decisions
             assert (play.router.paused, play.router.pinned) == (beside.paused, beside.pinned)
+        assert {web("GET", place).status for place in ("/", f"/games/{number}", "/metrics")} == {200}
         play.check_comparison()
         play.check()

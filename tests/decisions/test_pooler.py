@@ -1,7 +1,6 @@
 """Behind the real PgBouncer, which pools transactions and drops startup options: what is promised holds."""
 
 import os
-import threading
 import time
 
 import psycopg
@@ -11,6 +10,7 @@ from checker import check, watch
 from games import SWITCH
 from places import fresh_database
 from pooler import PROGRAM, Pooler
+from threads import at_once
 
 import holdfast as hf
 from holdfast.decisions.stores import store_at
@@ -49,18 +49,6 @@ def test_commits_are_durable_and_waits_end(behind):
         assert 0 < int(wait.removesuffix("ms")) <= 5000
     with psycopg.connect(url, autocommit=True) as connection:  # others on the same connection have their own settings
         assert (shown(connection, "synchronous_commit"), shown(connection, "lock_timeout")) == ("off", "77s")
-
-
-def test_a_locked_game_is_waited_for_as_long_as_is_wanted(behind):
-    direct, url = behind
-    router = hf.open(url, "game", SWITCH, seed=1, timeout=0.3)
-    with psycopg.connect(direct) as other:
-        other.execute("SELECT * FROM holdfast_heads FOR UPDATE")
-        begun = time.monotonic()
-        with pytest.raises(hf.StoreError, match="kept the game locked for too long"):
-            router.ask()
-        assert time.monotonic() - begun < 20
-    assert router.ask().block == 1
 
 
 def test_prepared_statements_that_a_pooler_loses(behind):
@@ -113,15 +101,11 @@ def test_more_threads_than_connections(behind):
     hf.open(url, "game", SWITCH, seed=1, patience="forever")
     routers = [hf.open(url, "game") for _ in range(6)]
 
-    def play(router):
+    def play(number):
         for t in range(15):
-            router.tell([(decision.id, t / 15) for decision in router.ask(2)])
+            routers[number].tell([(decision.id, t / 15) for decision in routers[number].ask(2)])
 
-    threads = [threading.Thread(target=play, args=(router,)) for router in routers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(6, play)
     checker = check(direct)
     assert checker.asked == 180
     for router in routers:

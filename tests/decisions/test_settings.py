@@ -3,11 +3,10 @@
 import logging
 import random
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from games import POLICIES, SWITCH, arms_of, play, replace_in_rules, snapshot
+from games import POLICIES, SWITCH, arms_of, play, replace_in_rules
 from places import Clock
 
 import holdfast as hf
@@ -36,6 +35,10 @@ def test_other_settings_are_refused_with_the_difference(place, other, message):
     play(router, 10)
     with pytest.raises(hf.OtherSettings, match=message):
         place.open(policy=other, settings="same")
+    if other.arms is None or other.units != SWITCH.units:  # another game, whoever's settings count
+        for whose in ("store", "code"):
+            with pytest.raises(hf.OtherSettings, match=message):
+                place.open(policy=other, settings=whose)
     assert router.rounds == 10
     assert place.open(policy=SWITCH).rounds == 10
     assert place.open(policy=switch(arms="cba")).policy == SWITCH  # names tell arms apart
@@ -106,18 +109,6 @@ def test_a_new_arm_is_as_likely_as_the_best(place, name):
     assert place.open(policy=router.policy).rounds == router.rounds
 
 
-def test_the_best_arm_may_be_retired_and_the_game_learns_anew(place):
-    router = place.open(policy=with_names("tsallis-switch"), seed=1)
-    for _ in range(300):
-        decision = router.ask()
-        router.tell(decision.id, {"a": 0.0, "b": 0.9, "c": 0.6}[decision.arm])
-    router.change(retire_arms=["a"], add_arms=["d"])
-    for _ in range(600):
-        decision = router.ask()
-        router.tell(decision.id, {"b": 0.9, "c": 0.6, "d": 0.05}[decision.arm])
-    assert dict(zip(router.policy.arms, router.probabilities, strict=True))["d"] > 0.5
-
-
 def test_changes_of_arms_that_cannot_be(place):
     router = place.open(policy=SWITCH, seed=1)
     play(router, 5)
@@ -183,14 +174,6 @@ def test_the_settings_of_the_code_are_applied_as_a_change(place):
     with pytest.raises(hf.OtherSettings, match="estimator"):  # which nobody can change
         place.open(policy=other, settings="code")
     assert len(live.history.changes) == 2
-
-
-@pytest.mark.parametrize("policy", [hf.Exp3(3), hf.TsallisSwitch(3, switching_cost=1.5), replace(SWITCH, units=(0, 2))])
-def test_another_game_is_refused_whosever_settings_count(place, policy):
-    place.open(policy=SWITCH, seed=1)
-    for whose in ("store", "code", "same"):
-        with pytest.raises(hf.OtherSettings):
-            place.open(policy=policy, settings=whose)
 
 
 @pytest.mark.parametrize("change", [{"change_switching_cost": 0.5}, {"add_arms": ["d"]}, {"retire_arms": ["a"]}])
@@ -338,16 +321,6 @@ def test_a_call_within_a_call_is_refused(place):
     assert router.policy.arms == ("a", "b", "c")
     assert router.rounds == 5
     assert router.open_decisions == first
-
-
-@pytest.mark.parametrize("arm", ["a", "b", "c"])
-def test_a_policy_whose_arms_must_stay_says_so_of_each(place, arm):
-    router = place.open(policy=hf.BaSE(arms=["a", "b", "c"], horizon=300), seed=1)
-    router.tell(router.ask().id, 0.5)
-    before = snapshot(router)
-    with pytest.raises(hf.InvalidParameter, match=r"arms cannot be added to a game of base.*, nor retired"):
-        router.change(retire_arms=[arm])
-    assert snapshot(router) == before
 
 
 @pytest.mark.parametrize("arm", ["a\0", "a\ud800"])

@@ -6,13 +6,11 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from statistics_of_samples import assert_mean
 from test_core import Lists, made
 
 import holdfast as hf
 from holdfast.decisions import holdout as holdback
 from holdfast.decisions.limits import Ramp
-from holdfast.decisions.models import MOST_COUNT
 from holdfast.decisions.requests import Ask, Tell
 from holdfast.decisions.rules import arms
 from holdfast.decisions.settings import Settings, assigned, odds_of
@@ -151,41 +149,6 @@ def test_the_guards_accounts_are_of_the_arm_that_played(monkeypatch):
             spent += p[arm] * chance * (LOSSES[decision.arm] + paid)
             moved += p[arm] * chance * (np.array(after.state.learner.saved_state()["account"]) - start)
     assert moved == pytest.approx(spent - np.array(LOSSES), rel=1e-9)
-
-
-def test_a_block_that_was_given_away_stays_so_and_an_outage_of_its_player_is_stood_in_for(place):
-    policy = hf.BlockExp3(arms=["a", "b", "new"], switching_cost=30.0, horizon=1000)
-    router = place.open(policy=policy, seed=2, share={"new": 0.01})
-    while True:
-        decision = router.ask()
-        block = router.history.recent(1)[0]
-        if block.arm == 2 and block.played:
-            break
-        while router.hold:
-            router.ask()
-    assert assigned(block)[0] != 2
-    assert json.loads(block.played)[0][:2] == [0, MOST_COUNT]
-    other = "b" if decision.arm == "a" else "a"
-    assert {router.ask().arm for _ in range(3)} == {decision.arm}
-    assert router.ask(available=[other, "new"]).arm == other  # an arm with a share does not stand in,
-    assert router.ask(available=["new"]).arm == "new"  # unless no other is left
-    assert router.ask().arm == decision.arm
-    log = router.history.log
-    assert log["arm"].to_list()[-6:] == [decision.arm] * 3 + [other, "new", decision.arm]
-    router.change(retire_arms=[decision.arm])
-    assert router.hold == 0
-
-
-def test_shares_hold_in_conversations_and_blocks():
-    router = hf.open("memory:", "x", hf.Exp3(arms=["a", "b", "new"]), seed=1, share={"new": 0.1})
-    drawn = [router.ask(key=str(n)) for n in range(4000)]
-    mine = np.array([decision.arm == "new" for decision in drawn])
-    assert_mean(mine.astype(float), 0.1, sees=0.05)
-    assert {d.probability for d in drawn if d.arm == "new"} == {0.1}
-    assert router.ask(key="0").arm == drawn[0].arm
-    blocks = np.array([router.ask().arm == "new" for _ in range(4000)])
-    assert_mean(blocks.astype(float), 0.1, sees=0.05)
-    assert router.shares == {"new": 0.1}
 
 
 def test_a_ramp_goes_by_equal_factors(place):

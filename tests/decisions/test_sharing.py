@@ -9,6 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 from games import SWITCH, arms_of, play
+from places import fresh_schema
+from postgres_server import PrivateServer
+from threads import at_once
 
 import holdfast as hf
 
@@ -65,11 +68,7 @@ def test_threads_play_their_games_at_once(lasting_place, url):
         if number % 3 == 0:
             router.close()
 
-    threads = [threading.Thread(target=play_one, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(8, play_one)
     assert len(played) == 8
     for number in range(4):
         totals = hf.open(url, f"game {number}").history.totals
@@ -101,12 +100,7 @@ def test_a_clock_may_use_other_routers(lasting_place, url):
     """Also while another thread uses them: the clock is looked at before a call locks anything."""
     other = hf.open(url, "other", SWITCH, seed=2)
     router = hf.open(url, "game", SWITCH, seed=1, clock=lambda: 1000.0 + other.ask().block)
-    threads = [threading.Thread(target=lambda game=game: [game.ask() for _ in range(100)]) for game in (router, other)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-        assert not thread.is_alive()
+    at_once(2, lambda number: [(router, other)[number].ask() for _ in range(100)])
     assert (router.rounds, other.rounds) == (100, 201)  # at the opening too
 
 
@@ -148,24 +142,17 @@ def test_a_working_folder_that_is_gone_is_one_clear_error(folder, monkeypatch):
 
 @pytest.mark.slow
 def test_a_server_that_was_restarted_is_found_again_by_all(postgres):
-    from places import fresh_schema
-    from postgres_server import PrivateServer
-
     assert postgres
     with PrivateServer() as server:
         url = fresh_schema(server)
         routers = [hf.open(url, f"game {i}", SWITCH, seed=i) for i in range(3)]
         meet = threading.Barrier(3, timeout=60)
 
-        def look() -> None:
+        def look(_: int) -> None:
             with routers[0].store.transaction(1, writing=False):
                 meet.wait()  # so that each has a connection of its own
 
-        threads = [threading.Thread(target=look) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(3, look)
         assert getattr(routers[0].store, "_pool").get_stats()["pool_size"] == 3  # noqa: B009
         server.kill()
         server.start()
@@ -175,8 +162,6 @@ def test_a_server_that_was_restarted_is_found_again_by_all(postgres):
 
 
 def test_tables_that_were_taken_away_are_made_anew(postgres):
-    from places import fresh_schema
-
     url = fresh_schema(postgres)
     before = hf.open(url, "game", SWITCH, seed=1)
     before.ask(5)

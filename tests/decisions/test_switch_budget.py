@@ -1,7 +1,6 @@
 """A budget of switches: never one too many, whoever asks, in whatever process, after whatever happens."""
 
 import itertools
-import math
 from datetime import timedelta
 
 import pytest
@@ -41,24 +40,6 @@ def test_there_is_never_one_too_many_within_any_stretch(place, policy):
     play(place.open(), place.clock, 60)  # as after a restart
     moves = moves_of(place.open().history.log)
     assert all(later - earlier >= 30.0 - 1e-5 for earlier, later in zip(moves, moves[4:], strict=False))
-
-
-def test_the_very_moment_and_the_very_number():
-    now = [1000.0]
-    router = hf.open("memory:", "x", hf.Exp3(arms=ARMS), seed=1, clock=lambda: now[0], most_switches=(2, "10s"))
-    arms, left = [], []
-    for _ in range(40):
-        arms.append(router.ask().arm)
-        left.append(router.switches_left)
-    moved = [n for n in range(1, 40) if arms[n] != arms[n - 1]]
-    assert len(moved) == 2
-    assert left[: moved[0]] == [2] * moved[0]
-    assert left[moved[1] :] == [0] * (40 - moved[1])
-    now[0] = math.nextafter(1010.0, 0.0)
-    assert {router.ask().arm for _ in range(20)} == {arms[-1]}
-    now[0] = 1010.0
-    assert router.switches_left == 2
-    assert len({router.ask().arm for _ in range(20)}) > 1
 
 
 def test_probabilities_at_the_limit_and_what_is_learnt():
@@ -110,31 +91,6 @@ def test_the_block_that_used_the_last_switch_keeps_its_probability():
     assert len({decision.arm for decision in rounds}) == 1
     assert {d.probability for d in rounds if d.block == last.block} == {last.probability}
     assert {d.probability for d in rounds if d.block != last.block} == {1.0}
-
-
-def test_what_may_move_the_arm_at_the_limit(place):
-    router = place.open(policy=hf.Exp3(arms=ARMS), seed=1, most_switches=(1, "1d"))
-    while router.switches_left:
-        router.ask()
-    held = router.ask().arm
-    other = next(arm for arm in ARMS if arm != held)
-    router.pause(held)
-    assert {router.ask().arm for _ in range(30)} == {(moved := router.ask().arm)} - {held}
-    router.resume(held)
-    assert router.ask().arm == moved  # and nothing brings it back
-    router.pin(other, until=timedelta(hours=1))
-    assert router.ask().arm == other
-    router.unpin()
-    assert router.ask().arm == other
-    router.change(retire_arms=[other])
-    assert router.ask().arm != other
-    assert router.switches_left == 0
-
-
-def test_conversations_neither_count_nor_stay():
-    router = hf.open("memory:", "x", hf.Exp3(arms=ARMS), seed=1, most_switches=(1, "1d"))
-    assert {router.ask(key=str(n)).arm for n in range(60)} == set(ARMS)
-    assert router.switches_left == 1
 
 
 def test_the_budget_changes_while_the_game_goes_on(place):

@@ -16,21 +16,6 @@ import holdfast as hf
 HOUR = timedelta(hours=1)
 
 
-def test_a_block_is_settled_when_patience_has_run_out_since_its_last_round(place):
-    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
-    first, second = router.ask(2)
-    router.tell(first.id, 0.5)
-    place.clock.now += 3599
-    assert router.settle() == 0
-    assert [d.id for d in router.open_decisions] == [second.id]
-    place.clock.now += 1
-    assert router.settle() == 1
-    assert router.open_decisions == []
-    row = router.history.frame.row(0, named=True)
-    assert (row["told"], row["missing"], row["total"]) == (1, 1, 0.5)
-    assert router.settle() == 0
-
-
 def test_a_late_loss_counts_in_place_of_what_stood_for_it(place):
     router, twin = (place.open(name, SWITCH, seed=1, patience=HOUR, missing=1.0) for name in ("chat", "twin"))
     (first, second), (one, two) = router.ask(2), twin.ask(2)
@@ -71,47 +56,6 @@ def test_who_asks_for_it_has_late_losses_refused(place):
     assert snapshot(router) == before
     assert router.tell(first.id, 0.5, in_time=True) == (first.id, False, False)
     assert router.tell({second.id: {"failed": True}})[0].late
-
-
-def test_a_dropped_round_that_comes_after_all_is_learnt_from(place):
-    """Of both rounds of a block nothing came in time; then both do, one after the other."""
-    router, twin = (place.open(name, SWITCH, seed=1, patience=HOUR, missing="drop") for name in ("chat", "twin"))
-    decisions = router.ask(2)
-    twin.tell([(d.id, loss) for d, loss in zip(twin.ask(2), (0.25, 1.0), strict=True)])
-    place.clock.now += 3600
-    router.settle()
-    for decision, loss in zip(decisions, (0.25, 1.0), strict=True):
-        assert router.tell(decision.id, loss).late
-    assert router.probabilities == pytest.approx(twin.probabilities, rel=1e-12)
-    assert router.history.totals.arms == twin.history.totals.arms
-
-
-def test_a_clock_that_jumps_back_is_not_believed(place):
-    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
-    lost, known = router.ask(2)
-    router.tell(known.id, 0.5)
-    place.clock.now -= 10**6
-    later = router.ask()
-    assert later.asked == known.asked
-    assert router.tell(later.id, 0.5).new
-    place.clock.now += 10**6 + 3599
-    assert router.settle() == 0
-    place.clock.now -= 50
-    assert router.settle() == 0
-    place.clock.now += 51
-    assert router.settle() == 1
-    assert router.tell(lost.id, 0.5).late
-    began = router.history.frame["began"].to_list()
-    assert began == sorted(began)
-
-
-def test_two_handles_with_clocks_apart_see_one_time(place):
-    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
-    behind = place.open(clock=lambda: place.clock.now - 10**5)
-    router.ask(2)
-    assert behind.ask().asked == place.clock.now
-    place.clock.now += 3600
-    assert router.settle() == 1
 
 
 def test_single_losses_are_forgotten_in_time_and_totals_are_not(place):
@@ -178,12 +122,6 @@ def test_a_clock_in_milliseconds_or_nanoseconds_is_refused_at_the_opening(place,
         place.open()
 
 
-@pytest.mark.parametrize("patience", [timedelta(0), timedelta(seconds=-1), timedelta.max])
-def test_patience_is_a_time_that_passes(place, patience):
-    with pytest.raises(hf.InvalidParameter, match="patience must be a time above 0 and of at most 36500 days"):
-        place.open(policy=SWITCH, patience=patience)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", ["mean", "drop", 0.25])
 @pytest.mark.parametrize("name", CASES)
@@ -228,16 +166,3 @@ def test_a_loss_that_stands_for_missing_ones_may_be_any_of_the_range(place):
     for missing in (9.999, 20.001):
         with pytest.raises(hf.InvalidParameter, match="a loss from 10 to 20"):
             place.open("wrong", policy, missing=missing)
-
-
-def test_many_rounds_at_once_are_not_too_late_for_each_other(place):
-    """After single rounds, whose losses came at once, patience is fifty rounds, or three times those of a call."""
-    router = place.open("chat", hf.Exp3(arms=["a", "b"]), seed=1)
-    for _ in range(20):
-        router.tell(router.ask().id, 0.5)
-    given = []
-    for _ in range(3):  # as several workers would
-        given += router.ask(200)
-        place.clock.now += 100.0
-    for decision in reversed(given):
-        assert router.tell(decision.id, 0.5) == (decision.id, True, False)

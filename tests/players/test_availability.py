@@ -107,24 +107,6 @@ def test_what_is_lost_is_what_the_probabilities_say():
         player.tell(0.5)
 
 
-def test_cutting_the_block_short_instead_would_be_biased():
-    """A block that ends when *its own* arm goes down: the rounds after it are estimated twice for the other arms.
-
-    Two arms, two rounds, p = (½, ½); arm 0 is down in the second. Each loses 1 a round. Cut short, arm 1 is
-    estimated at 2 + ½·2/2: the next block starts early in half of all cases. With a replacement it is 2.
-    """
-    p = np.array([0.5, 0.5])
-    estimate = np.zeros(2)
-    for first in (0, 1):
-        if first == 1:
-            estimate[1] += p[1] * 2 / p[1]
-            continue
-        estimate[0] += p[0] * 1 / p[0]
-        for second in (0, 1):  # the block that begins in round 2; an arm that is down is replaced
-            estimate[second] += p[0] * p[second] * 1 / p[second]
-    assert estimate.tolist() == [1.5, 2.5]  # the truth is 2 and 2: arm 0 has its replacement's loss in round 2
-
-
 @pytest.mark.parametrize("kind", [hf.Ucb1, hf.FollowTheLeader, hf.ThompsonSampling])
 def test_policies_of_averages_play_the_next_best_mean(kind):
     """Without probabilities to go by."""

@@ -18,7 +18,6 @@ from holdfast import (
     BaSE,
     BlockExp3,
     Exp3,
-    InvalidParameter,
     Player,
     TsallisInf,
     TsallisSwitch,
@@ -89,13 +88,6 @@ def test_losses_of_a_block_may_come_in_any_order(name, shuffle):
                 game.player.tell(loss)
             game.t += held
     assert shuffled.player.save() == in_order.player.save()
-
-
-@every_policy
-def test_the_same_seed_plays_the_same_game(name):
-    one, other = Game(EVERY[name], 5).play(150), Game(EVERY[name], 5).play(150)
-    assert one.arms == other.arms
-    assert one.player.save() == other.player.save()
 
 
 @pytest.mark.parametrize("name", RANDOMISED)
@@ -348,17 +340,3 @@ def test_last_block_is_not_truncated_in_schedule():
         player.ask()
         assert player.hold == naive.theorem_1_length(m, 8, 1)
         player.tell(0.0, rounds=player.hold)
-
-
-def test_errors_survive_a_trip_to_another_process():
-    import pickle
-
-    with pytest.raises(InvalidParameter) as caught:
-        TsallisSwitch(3, switching_cost=-1.0)
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert (again.parameter, again.rule, again.value, str(again)) == (
-        caught.value.parameter,
-        caught.value.rule,
-        caught.value.value,
-        str(caught.value),
-    )

@@ -111,36 +111,30 @@ def test_a_sum_of_several_rounds_may_round():
     assert player.hold == 0
 
 
-def test_losses_outside_the_announced_range_are_refused():
-    player = TsallisInf(3, loss_bound="announced").player(seed=1)
-    for bound in (4.0, 0.25):
-        player.ask(loss_bound=bound)
-        refused(player, InvalidParameter, lambda p, b=bound: p.tell(b * 1.01), f"must be from 0 to {bound:g}")
-        refused(player, InvalidParameter, lambda p: p.tell(-0.01), "loss of one round")
-        player.tell(bound)
-
-
-def test_losses_outside_the_fixed_range_are_refused():
-    player = TsallisInf(3, loss_bound=4.0).player(seed=1)
-    player.ask()
-    refused(player, InvalidParameter, lambda p: p.tell(4.1), "must be from 0 to 4")
-    player.tell(4.0)
-
-
-@pytest.mark.parametrize("bound", [0.1, 1e-3])
-def test_a_bound_below_one_is_a_bound(bound):
-    player = TsallisInf(3, loss_bound=bound).player(seed=1)
-    player.ask()
-    refused(player, InvalidParameter, lambda p: p.tell(1.0), f"must be from 0 to {bound:g}", "got 1.0")
-    player.tell(bound)
-
-
-def test_losses_outside_the_users_range_are_refused():
-    player = Exp3(3).player(seed=1, units=(-10, 30))
-    player.ask()
-    error = refused(player, InvalidParameter, lambda p: p.tell(30.5), "must be from -10 to 30", "30.5")
-    assert (error.parameter, error.value) == ("loss", 30.5)
-    player.tell(-10)
+@pytest.mark.parametrize(
+    ("policy", "announced", "low", "high"),
+    [
+        (TsallisInf(3, loss_bound="announced"), {"loss_bound": 4.0}, 0, 4),
+        (TsallisInf(3, loss_bound="announced"), {"loss_bound": 0.25}, 0, 0.25),
+        (TsallisInf(3, loss_bound=4.0), {}, 0, 4),
+        (TsallisInf(3, loss_bound=0.1), {}, 0, 0.1),
+        (TsallisInf(3, loss_bound=1e-3), {}, 0, 0.001),
+        (Exp3(3, units=(-10, 30)), {}, -10, 30),
+        (TsallisSwitch(3, switching_cost=0.0), {}, 0, 1),
+    ],
+)
+def test_losses_and_rewards_outside_the_range_are_refused(policy, announced, low, high):
+    for wrong in (low - 0.01, high * 1.01):
+        for kind in ("loss", "reward"):
+            player = policy.player(seed=1)
+            player.ask(**announced)
+            says = f"{kind} of one round must be from {low:g} to {high:g}"
+            error = refused(player, InvalidParameter, lambda p, k=kind, w=wrong: p.tell(**{k: w}), says, f"got {wrong}")
+            assert (error.parameter, error.value) == (kind, wrong)
+            player.tell(low)
+            player = policy.player(seed=1)
+            player.ask(**announced)
+            player.tell(high)
 
 
 @pytest.mark.parametrize("rounds", [0, -1, 1.5, "1", None, True, math.nan, math.inf, [1]])
@@ -210,15 +204,6 @@ def test_a_schedule_that_ends_says_so():
         player.ask()
         player.tell(0.5, rounds=rounds)
     refused(player, InvalidParameter, lambda p: p.ask(), "must reach block 3", "functions of n")
-
-
-def test_rewards_outside_the_range_are_refused():
-    player = TsallisSwitch(3, switching_cost=0.0).player(seed=1)
-    player.ask()
-    error = refused(
-        player, InvalidParameter, lambda p: p.tell(reward=1.5), "reward of one round must be from 0 to 1", "1.5"
-    )
-    assert error.parameter == "reward"
 
 
 @pytest.mark.parametrize(

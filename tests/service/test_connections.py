@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 from service import GAME, InThread, Web
+from threads import at_once
 
 import holdfast as hf
 from holdfast.logs import Sparse
@@ -131,16 +132,12 @@ def test_a_warning_that_repeats_is_one_line_a_second(monkeypatch):
 
 
 def test_many_who_begin_one_game_see_one_begin(tmp_path):
-    found, barrier = [], threading.Barrier(8)
+    barrier = threading.Barrier(8)
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
 
-        def begin():
+        def begin(_):
             barrier.wait()
-            found.append(web("PUT", "/v1/games/g", GAME).status)
+            return web("PUT", "/v1/games/g", GAME).status
 
-        threads = [threading.Thread(target=begin) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
+        found = at_once(8, begin)
     assert sorted(found) == [200] * 7 + [201]

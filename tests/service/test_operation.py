@@ -182,28 +182,6 @@ def test_a_game_that_is_deleted_ends_its_streams_and_is_forgotten(folder):
         assert set(app.service.games.opened) == {"g"}
 
 
-def test_a_clock_that_jumps(tmp_path):
-    """Forward a day and back again: decisions go on, losses count, and nothing is due before its time."""
-    now = [1_800_000_000.0]
-    with InThread(f"sqlite:///{tmp_path}/games.db", clock=lambda: now[0]) as web:
-        web("PUT", G, GAME | {"patience": "1h"})
-        first = ask(web, G, 3)
-        now[0] -= 7200
-        second = ask(web, G, 3)
-        for one in (*first, *second):
-            assert web("PUT", f"{G}/decisions/{one['id']}/loss", {"loss": 0.5}).status == 200
-        third = ask(web, G, 2)
-        now[0] += 86400
-        assert web("POST", f"{G}/settle").json["settled"] >= 1
-        assert web("PUT", f"{G}/decisions/{third[0]['id']}/loss", {"loss": 0.5}).json["late"]
-        now[0] -= 86400
-        (last,) = ask(web, G)
-        assert web("PUT", f"{G}/decisions/{last['id']}/loss", {"loss": 0.5}).status == 200
-        for path in ("/", "/games/g", "/metrics", f"{G}/summary"):
-            assert web("GET", path).status == 200
-        assert web("GET", f"{G}/summary").json["told"] == 8
-
-
 def test_a_proxy_may_have_it_under_a_path(tmp_path):
     """Whether it takes the path away or not; names keep their slashes."""
     tokens = TokenFile(tmp_path / "tokens.json")

@@ -89,10 +89,6 @@ def test_an_unknown_field_is_told_the_known_ones(kind, body):
     assert words.endswith("did you mean 'arms'?")
 
 
-def test_arms_are_added_and_retired_by_their_names_in_python(web, game):
-    assert web("PATCH", game, {"add_arms": ["d"], "retire_arms": ["c"], "reason": "x"}).json["arms"] == ["a", "b", "d"]
-
-
 def test_a_game_that_is_not_there_is_said_to_be_begun_with_a_policy():
     missing = refusal(lambda: hf.open(opened().store, "chit", None))
     assert str(missing) == (

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import socket
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import test_following
 import test_operators
 import test_outcomes
 import test_store_contract as contract
+from games import play
 from places import Clock, Place
 from service import InThread, free_port, opened, problem
 
@@ -27,12 +27,10 @@ from holdfast_client import Game, Server
 pytestmark = pytest.mark.slow
 
 NOT_HERE = {
-    "test_a_conversation_that_is_idle_has_ended",
     "test_a_decision_is_followed_in_a_shell",
     "test_a_forecast_is_given_in_a_shell",
     "test_a_paused_arm_is_not_handed_out_by_any_process",
     "test_a_scale_that_was_changed_counts_for_all_processes_at_once",
-    "test_ended_conversations_leave_one_row_until_compacted",
     "test_operators_have_a_shell",
     "test_a_process_that_runs_while_the_store_is_converted_writes_nothing_more",
     "test_a_pause_counts_from_the_games_clock",
@@ -120,9 +118,9 @@ def test_shares_budgets_and_judgements_are_the_stores(place, folder):
 
 def test_the_log_and_the_history_are_those_of_the_store(place, folder):
     router = place.open(policy=contract.SWITCH, seed=1)
-    contract.play(router, 50)
+    play(router, 50)
     router.change(switching_cost=0.5, add_arms=["d"], reason="cheaper now")
-    contract.play(router, 50)
+    play(router, 50)
     stored = hf.open(f"sqlite:///{folder}/games.db", "chat", clock=place.clock)
     assert router.history.log.equals(stored.history.log)
     assert router.history.frame.equals(stored.history.frame)
@@ -136,24 +134,6 @@ def test_the_log_and_the_history_are_those_of_the_store(place, folder):
     router.history.export(folder / "log.csv")
     assert (folder / "log.csv").read_text().count("\n") == 101
     stored.close()
-
-
-def test_many_threads_share_a_router(place):
-    router = place.open(policy=contract.SWITCH, seed=1, patience="forever")
-    ids: list[str] = []
-
-    def work() -> None:
-        for _ in range(20):
-            decision = router.ask()
-            ids.append(decision.id)
-            router.tell(decision.id, 0.5)
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(ids)) == 160 == router.rounds == router.history.totals.told
 
 
 def test_what_a_server_cannot_do_is_said_at_once():
