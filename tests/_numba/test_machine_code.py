@@ -27,7 +27,6 @@ POLICY = Path(one_kernel_policy.__file__).read_text(encoding="utf-8")
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache for this process."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

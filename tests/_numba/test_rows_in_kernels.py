@@ -15,8 +15,6 @@ K = 5
 
 
 class Tried(NamedTuple):
-    """A result, and a row to compute it on."""
-
     values: PerArm
     found: PerArm
     count: Scalar  # type: ignore[assignment]  # also a method of tuples
@@ -24,8 +22,6 @@ class Tried(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """No more than every block has."""
-
     arm: Scalar
     rounds: Scalar
     probability: Scalar
@@ -45,7 +41,6 @@ def fill(values: Any) -> None:
 
 @kernel
 def elements(values: Any, found: Any) -> None:
-    """One element, however it is named."""
     found[0, 0] = values[-2, 0]
     found[1, 0] = values[1][0]
     found[2, 0] = values[np.int32(2), np.int8(-1)]
@@ -55,7 +50,6 @@ def elements(values: Any, found: Any) -> None:
 
 @kernel
 def sums(values: Any, found: Any) -> None:
-    """Compute with NumPy on a whole row."""
     found[0, 0] = values.sum()
     found[1, 0] = np.argmin(values[:, 0])
     found[2, 0] = max(values[0, 0], values[1][0])
@@ -69,7 +63,6 @@ def sums(values: Any, found: Any) -> None:
 
 @kernel
 def scalars(count: Any, values: Any, found: Any) -> None:
-    """A row of one number per game."""
     count[0] = 3
     count[-1] += 0.5
     found[0, 0] = count[0]
@@ -106,7 +99,6 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
 
 
 def chooser(tried: str) -> Any:
-    """A kernel that tries one of these."""
     trial = {"elements": elements, "sums": sums, "parts": parts}.get(tried)
 
     if trial is None:
@@ -131,8 +123,6 @@ def chooser(tried: str) -> Any:
 
 @dataclass(frozen=True)
 class Trial(hf.Policy):
-    """Plays the first arm."""
-
     id: ClassVar[str] = "trial"
     tried: str = "sums"
 

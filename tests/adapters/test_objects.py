@@ -30,8 +30,6 @@ def test_a_player_gets_what_simulate_gives(world: Any, policy: Any) -> None:
 
 
 class Turns:
-    """Each arm in turn."""
-
     def __init__(self) -> None:
         self.arms: Iterator[int] = iter(np.arange(10**6) % 2)
         self.told: list[float] = []

@@ -106,8 +106,6 @@ def answers(port: int) -> bool:
 
 
 class Process:
-    """A proxy that is running."""
-
     def __init__(self, command: list[Any], port: int) -> None:
         self.process = subprocess.Popen(
             list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -294,7 +292,6 @@ def test_failures_and_latency_are_read_back(kind: str, tmp_path: Path, backends:
 
 
 def lines_of(given: dict[str, Any]) -> str:
-    """A table of a TOML file."""
     lines = []
     for name, value in given.items():
         inner = ", ".join(f'{key} = "{place}"' for key, place in value.items()) if isinstance(value, dict) else ""
@@ -409,8 +406,6 @@ def test_a_service_that_is_killed_and_comes_back_is_steered_by_again(
 
 
 class Broken:
-    """A proxy of which nothing works."""
-
     arms: tuple[str, ...] = ("a", "b")
 
     def move(self, arm: str) -> None:
@@ -427,8 +422,6 @@ class Broken:
 
 
 class Partly(Broken):
-    """A proxy with three arms, of which one is down."""
-
     arms = ("a", "b", "c")
 
     def __init__(self) -> None:

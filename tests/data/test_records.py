@@ -106,7 +106,6 @@ AS_WRITTEN = {**GERMAN, "encoding": "cp1252", "thousands": ".", "empty": ["n/v",
 
 @pytest.fixture
 def export(tmp_path):
-    """As a German spreadsheet on Windows writes it."""
     (tmp_path / "preise.csv").write_bytes("\r\n".join(EXPORT).encode("cp1252"))
     return tmp_path / "preise.csv"
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 import naive_worlds
 import numpy as np
 import pytest
-from simulated_gpu import games_alike
 
 import holdfast as hf
 from holdfast.environments import make_environment
@@ -300,20 +299,3 @@ def test_settings_make_the_same_world_again(name: str) -> None:
     again: Any = make_environment(world.settings())
     assert again.settings() == world.settings()
     assert np.array_equal(again.path(30, seed=1), world.path(30, seed=1))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="plays on the simulator of a GPU, once")
-def test_simulated_gpu_plays_the_same_games() -> None:
-    setting = """
-K, T = 3, 90
-chain = hf.MarkovChain([0.1, 0.5], [[0.9, 0.1], [0.2, 0.8]], n_arms=K)
-environments = [
-    hf.RandomChanges(K, every=20), hf.OrnsteinUhlenbeck(K, time=9), hf.Outages(K, every=20, length=5),
-    hf.Seasons(K, period=20, shuffled=True), hf.CommonJumps(K, every=9), chain,
-    hf.TiringArms(K, time=9),
-]
-policies = [hf.AdaptiveTsallisSwitch(K, switching_cost=1.0), hf.LazyHedge(K, switching_cost=1.0, horizon=T)]
-games = [(policy, environment, Costs.of(1.0)) for policy in policies for environment in environments]
-"""
-    assert games_alike(setting) == 14

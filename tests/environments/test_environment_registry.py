@@ -11,19 +11,6 @@ from holdfast.checks import cores, one_of
 from holdfast.environments import ENVIRONMENTS, make_environment
 from holdfast.errors import InvalidParameter
 
-MADE = [
-    hf.Bernoulli([0.2, 0.5]),
-    hf.Bernoulli.with_gap(4, 0.1, best_arms=2, shuffled=True),
-    hf.ConstrainedBernoulli(3, 0.2, growth=2.0, phases="spacing"),
-    hf.Reversal(3, 100, shuffled=True),
-]
-
-
-@pytest.mark.parametrize("environment", MADE, ids=lambda e: e.id)
-def test_settings_make_the_same_environment(environment):
-    assert make_environment(environment.settings()) == environment
-    assert environment.settings()["environment"] == environment.id
-
 
 def test_every_id_is_known_by_its_class():
     assert {name: kind.id for name, kind in ENVIRONMENTS.items()} == {name: name for name in ENVIRONMENTS}
@@ -32,8 +19,6 @@ def test_every_id_is_known_by_its_class():
 
 @dataclass(frozen=True)
 class Coin(hf.Bernoulli):
-    """An environment of one's own."""
-
     id: ClassVar[str] = "coin"
 
 

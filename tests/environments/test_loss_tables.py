@@ -61,7 +61,6 @@ TIMES = pl.datetime_range(
 
 
 def in_files(folder, frame):
-    """The same table in files of every kind."""
     frame.write_parquet(folder / "t.parquet")
     frame.write_csv(folder / "t.CSV")
     (folder / "t.csv.gz").write_bytes(gzip.compress((folder / "t.CSV").read_bytes()))

@@ -3,9 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from adaptive_claims import BOTH, CLAIMS, SEVEN, LowerTail, Played, Seldom, lines, main, play, random_worlds, ratios
-from experiment_command import command
-from typer.testing import CliRunner
+from adaptive_claims import BOTH, CLAIMS, SEVEN, LowerTail, Played, Seldom, play, random_worlds, ratios
 
 from holdfast import Result
 from holdfast.lab.judge import judge
@@ -43,20 +41,7 @@ def test_every_claim_is_judged_by_intervals(small):
     assert len(small[4].parts) == 8
 
 
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_verdicts(small):
-    again = judge(CLAIMS, play(replications=20, worlds=6, horizon=2000, n_arms=4, longest=20_000, seed=3))
-    assert [v.plain() for v in again] == [v.plain() for v in small]
-
-
-def test_what_is_shown_has_a_line_for_every_measurement(small):
-    shown = lines(small)
-    assert len(shown) == len(small) + sum(len(verdict.parts) for verdict in small)
-    assert shown[0].startswith(small[0].verdict)
-
-
 def swapped(result: Result) -> Result:
-    """The same games under each other's names."""
     names = {"adaptive": "tsallis-switch", "tsallis-switch": "adaptive"}
     return Result(result.frame.with_columns(pl.col("policy").replace(names)), result.provenance)
 
@@ -99,8 +84,3 @@ def test_random_worlds_are_those_of_their_seed():
     assert one != other
     assert {world.settings()["noise"] for world in one} == {True, False}
     assert {world.n_arms for world in one} <= set(range(2, 9))
-
-
-def test_the_command_refuses_what_cannot_be_judged():
-    said = CliRunner().invoke(command(main), ["--replications", "1"])
-    assert said.exit_code != 0

@@ -2,15 +2,12 @@
 
 import json
 
-import arena
 import numpy as np
 import polars as pl
 import pytest
 from arena import CHANGING, FULL_INFORMATION, OWN, OWN_LOSS_ONLY, chosen_policies, laid_out, run_arena
 from arena_report import summary
-from experiment_command import command
 from measures import PAPER, over_best_arm, overall
-from typer.testing import CliRunner
 
 import holdfast as hf
 from holdfast.policies.registry import find_policy, make_policy
@@ -77,10 +74,3 @@ def test_the_track_is_played_shown_and_written(tmp_path) -> None:
     own = run_arena(tmp_path / "own", **(SMALL | {"policies": ["adaptive"], "environments": ["stochastic-easy"]}))
     assert own.over_best_arm is None
     assert "full_information" not in json.loads((own.out / "arena.json").read_text())
-    with pytest.raises(hf.InvalidParameter, match="sees must be"):
-        run_arena(tmp_path / "none", sees="some", **SMALL)
-    with pytest.raises(hf.InvalidParameter, match="replications must be"):
-        run_arena(tmp_path / "none", sees="all", **(SMALL | {"replications": 0}))
-    refused = CliRunner().invoke(command(arena.main), ["--out", str(tmp_path / "none"), "--sees", "none"])
-    assert isinstance(refused.exception, hf.HoldfastError)
-    assert not (tmp_path / "none").exists()

@@ -19,7 +19,6 @@ from holdfast.policies.registry import POLICIES as REGISTERED
 
 
 def four(n_arms, cost, horizon, units=(0.0, 1.0)):
-    """The contestants, made by hand."""
     return {
         "adaptive": hf.AdaptiveTsallisSwitch(n_arms, switching_cost=cost, units=units),
         "tsallis-switch": hf.TsallisSwitch(n_arms, switching_cost=cost, units=units),

@@ -27,8 +27,6 @@ def test_chunks_grow_to_whole_rows_of_games_side_by_side(chunk, taken, width, ro
 
 
 class Clock:
-    """Time that passes only when told."""
-
     now = 0.0
 
     def __call__(self) -> float:

@@ -1,19 +1,14 @@
 """One folder, one run: nothing lost, nothing touched that is not ours. Other runs, kills, full disks, users' files."""
 
-import os
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from holdfast import HoldfastError
 from holdfast.files import claimed
-from holdfast.lab.paper.reproduce import MANIFEST, load, reproduce
+from holdfast.lab.paper.reproduce import load, reproduce
 from holdfast.report.drawing import KINDS
-from holdfast.runs import NEW, Outputs
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +44,6 @@ def earlier(tmp_path_factory):
 
 @pytest.fixture
 def folder(earlier, tmp_path):
-    """A folder with an earlier run of two figures."""
     subprocess.run(["cp", "-r", f"{earlier}/.", str(tmp_path)], check=True)
     return tmp_path
 
@@ -110,46 +104,3 @@ def test_two_runs_at_once(tmp_path):
         pytest.raises(HoldfastError, match=r"another process is reproducing the paper in .*: wait for it to end"),
     ):
         reproduce(["ties-stochastic"], out=tmp_path, **SMALL)
-
-
-@pytest.mark.parametrize("reached", ["", "ledger.json", "report.html", MANIFEST])
-def test_killed_at_any_moment_the_folder_has_one_whole_run(folder, reached):
-    """Killed while it replaces a run, once it has written so much: what is left loads, as the old run or the new."""
-    code = (
-        "from holdfast.lab.paper.reproduce import reproduce\n"
-        f"reproduce(['stochastic-free', 'ties-stochastic'], out={str(folder)!r}, **{ {**SMALL, 'seed': 5}!r})"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code])
-    while process.poll() is None and not (folder / NEW / reached).exists():
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.wait(timeout=120)
-    with claimed(folder, "looking"):
-        Outputs(folder, "a reproduction", MANIFEST).recover()
-    assert load(folder).settings.seed in (0, 5)
-
-
-@pytest.fixture
-def full_disk(tmp_path_factory):
-    """A file system that is soon full, where this process may mount one."""
-    place = tmp_path_factory.mktemp("small")
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)], check=False).returncode:
-        pytest.skip("needs the right to mount a file system")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
-
-
-def test_a_full_disk_is_one_line_and_keeps_the_old_run(full_disk):
-    reproduce(["stochastic-free"], out=full_disk, **SMALL)
-    before = contents(full_disk)
-    filler = full_disk.parent / full_disk.name / "filler"
-    with filler.open("wb") as opened:
-        room = os.statvfs(full_disk).f_bavail * os.statvfs(full_disk).f_frsize
-        opened.write(b"x" * max(room - 300_000, 0))
-    for seed in (1, 2):
-        with pytest.raises(HoldfastError, match=r"No space left on device$"):
-            reproduce(["stochastic-free"], out=full_disk, **{**SMALL, "seed": seed})
-        filler.rename(filler)
-        found = contents(full_disk)
-        found.pop("filler")
-        assert found == before

@@ -97,7 +97,6 @@ def start(code: str) -> subprocess.Popen:
 
 
 def slow_run(file: Path, out: Path) -> str:
-    """A program that runs a study in small chunks."""
     return (
         "from holdfast.lab.study import run_study; from holdfast.lab.tables import Chunks\n"
         f"run_study({str(file)!r}, {str(out)!r}, resume=True, echo=lambda line: print(line, flush=True), "
@@ -207,14 +206,10 @@ def test_each_changed_field_is_named_once(write, tmp_path):
 
 
 class Gpu(Threads):
-    """Threads that say they are a GPU."""
-
     name = "cuda"
 
 
 class Absent(Backend):
-    """A backend whose device is not there."""
-
     name = "cuda"
     side_by_side = False
     width = 4096
@@ -254,25 +249,6 @@ def test_a_folder_where_nothing_was_played_is_free(write, tmp_path, monkeypatch)
     assert sorted(os.listdir(out)) == sorted(
         ["record.json", "summary.csv", *(file.name for file in run.files.values())]
     )
-
-
-@pytest.mark.slow
-def test_a_study_for_a_gpu_where_there_is_none(write, tmp_path):
-    pytest.importorskip("numba_cuda")
-    code = (
-        "import holdfast as hf; from holdfast.lab.study import run_study\n"
-        f"try: run_study({str(write(PLAIN))!r}, {str(tmp_path / 'out')!r}, backend='cuda')\n"
-        "except hf.MissingExtra as error: print(error)"
-    )
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"},
-    )
-    assert "finds no NVIDIA GPU" in process.stdout
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_with_other_files_is_left_alone(write, tmp_path):

@@ -36,26 +36,6 @@ def test_a_full_disk_is_one_line_and_the_study_goes_on_afterwards(write, small_d
         assert one.frame.equals(other.frame)
 
 
-def test_a_full_disk_in_the_command(write, small_disk, tmp_path):
-    (small_disk / "ballast").write_bytes(bytes(56 * 1024))
-    code = "from holdfast.cli import main; main()"
-    command = [sys.executable, "-c", code, "study", "run", str(write(GRID)), "--out", str(small_disk / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("holdfast: ")
-    assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_study_that_nobody_listens_to_is_still_finished(write, tmp_path):
-    reader, writer = os.pipe()
-    os.close(reader)
-    command = [sys.executable, "-m", "holdfast", "study", "run", str(write(PLAIN)), "--out", str(tmp_path / "out")]
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert (tmp_path / "out" / "summary.csv").exists()
-
-
 def test_two_at_once_are_one_study(write, tmp_path):
     """Whichever comes second is refused or finds it finished, and the tables are whole."""
     file, out = write(PLAIN.replace("replications = 5", "replications = 3000")), tmp_path / "out"

@@ -164,23 +164,6 @@ def repaired(file: Path, out: Path, whole: Tables, played: int) -> list[str]:
     return [line.removeprefix("played again: ") for line in lines if line.startswith("played again: ")]
 
 
-@pytest.mark.slow
-def test_damaged_tables_are_named_and_played_again(write, tmp_path):
-    """600 damages of a finished table, each at one place: all found, and the numbers come back."""
-    file, out, run = finished(write, tmp_path)
-    table = run.files["seed=1"]
-    whole, frame = table.read_bytes(), hf.Result.read(table).frame
-    for i, (what, changed) in enumerate(damaged(whole, 600, seed=5)):
-        table.write_bytes(changed)
-        if i % 30 == 0:
-            (line,) = repaired(file, out, run, played=3)
-            assert line.startswith(f"{table} "), what
-            assert hf.Result.read(table).frame.equals(frame)
-        else:
-            with pytest.raises(hf.BadSavedState):
-                hf.Result.read(table)
-
-
 def test_tables_that_are_not_their_own_are_named_and_played_again(write, tmp_path):
     file, out, run = finished(write, tmp_path)
     first, second = run.files.values()

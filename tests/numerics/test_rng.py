@@ -39,12 +39,6 @@ def binomials(n, p, state, out):
         out[i] = binomial(n, p, state)
 
 
-def sample_uniforms(size: int, name: str = "uniforms") -> np.ndarray:
-    out = np.empty(size)
-    uniforms(Stream(SEED, name).state, out)
-    return out
-
-
 def sample_binomials(n: float, p: float, size: int) -> np.ndarray:
     out = np.empty(size)
     binomials(float(n), p, Stream(SEED, f"binomial {n} {p}").state, out)
@@ -98,12 +92,6 @@ def test_the_generator_is_xoshiro256_plus_plus():
 
 
 @pytest.mark.plain
-def test_the_same_seed_name_and_number_give_the_same_stream():
-    one, other = Stream(5, "a", 2), Stream(5, "a", 2)
-    assert [one.uniform() for _ in range(10)] == [other.uniform() for _ in range(10)]
-
-
-@pytest.mark.plain
 def test_seed_name_and_number_each_make_another_stream():
     names = [
         (s, n, r) for s in (0, 1, 2**62, 2**200) for n in ("policy/exp3", "policy/exp3-blocks", "") for r in range(50)
@@ -119,27 +107,6 @@ def test_a_separator_in_a_name_does_not_make_two_streams_one():
     assert stream_key(1, "2/a").tolist() != stream_key(1, "a").tolist() != stream_key(12, "a").tolist()
 
 
-@pytest.mark.plain
-def test_a_key_is_not_changed_by_starting_its_streams():
-    key, state = stream_key(1, "a"), np.zeros(STATE_SIZE, dtype=np.uint64)
-    before = key.copy()
-    start_stream(key, 5, state)
-    assert (key == before).all()
-    assert state.any()
-
-
-@pytest.mark.slow
-def test_streams_of_one_seed_are_independent():
-    """Correlation of the streams of neighbouring names and replications: 12·cov has mean 0 and deviation 1/√n."""
-    n = 200_000
-    first = sample_uniforms(n, "policy/exp3") - 0.5
-    others = [sample_uniforms(n, name) - 0.5 for name in ("policy/exp3-blocks", "environment", "policy/exp3/1")]
-    stream, replication = Stream(SEED, "policy/exp3", 1), np.empty(n)
-    uniforms(stream.state, replication)
-    products = np.column_stack([12 * first * other for other in (*others, replication - 0.5)])
-    assert_mean(products, 0.0, sees=0.025, deviation=1.0)
-
-
 def test_first_numbers_of_many_replications_are_independent_and_uniform():
     key, state, out = stream_key(SEED, "replications"), np.zeros(STATE_SIZE, dtype=np.uint64), np.empty((40_000, 2))
     for r in range(len(out)):
@@ -148,19 +115,6 @@ def test_first_numbers_of_many_replications_are_independent_and_uniform():
     cells = (out[:, 0] * 20).astype(int) * 20 + (out[:, 1] * 20).astype(int)
     assert_distribution(np.bincount(cells, minlength=400), np.full(400, 1 / 400), sees=0.09)
     assert_mean(12 * (out[1:, 0] - 0.5) * (out[:-1, 0] - 0.5), 0.0, sees=0.05)
-
-
-def test_uniforms():
-    u = sample_uniforms(1_000_000)
-    assert u.min() >= 0
-    assert u.max() < 1
-    assert_mean(u, 1 / 2, sees=0.0024, deviation=math.sqrt(1 / 12))
-    assert_variance(u, 1 / 2, 1 / 12, sees=0.00061)
-    assert_distribution(np.bincount((u * 1000).astype(int), minlength=1000), np.full(1000, 1e-3), sees=0.012)
-    for lag in (1, 2, 7):
-        assert_mean(12 * (u[lag:] - 0.5) * (u[:-lag] - 0.5), 0.0, sees=0.0081)
-    low_bits = (u * 2.0**53).astype(np.int64) & 255
-    assert_distribution(np.bincount(low_bits, minlength=256), np.full(256, 1 / 256), sees=0.009)
 
 
 @pytest.mark.plain
@@ -272,17 +226,6 @@ def test_no_precision_is_lost_in_many_trials(n, p):
     """Every whole number is reached, odd as often as even, each last digit as often: nothing is rounded away."""
     draws = sample_binomials(n, p, 200_000).astype(np.int64)
     assert_distribution(np.bincount(draws % 16, minlength=16), np.full(16, 1 / 16), sees=0.013)
-
-
-def test_the_distribution_near_the_mean_of_a_million_million_trials():
-    """P(k) within half a deviation, in 100 cells, from the central limit with its second-order term."""
-    n, p = 10**12, 0.3
-    sigma = math.sqrt(n * p * (1 - p))
-    z = (sample_binomials(n, p, 400_000) - n * p) / sigma
-    edges = np.linspace(-2.5, 2.5, 101)
-    normal = np.array([0.5 * math.erfc(-e / math.sqrt(2)) for e in edges])
-    masses = np.diff(np.concatenate([[0.0], normal, [1.0]]))
-    assert_distribution(np.bincount(np.searchsorted(edges, z), minlength=102), masses, sees=0.014)
 
 
 def exact_log_ratio(k: int, m: int, n: int, p: float):

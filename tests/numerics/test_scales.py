@@ -14,7 +14,6 @@ SCALE = hf.Scale(latency=(0.2, 8.0, 2.0), price=(0, 0.02, 1.0), error=0.9)
 
 
 def naive(latency, price):
-    """The definition, on its own."""
     parts = []
     for value, low, high, weight in ((latency, 0.2, 8.0, 2.0), (price, 0.0, 0.02, 1.0)):
         value = low if value < low else high if value > high else value

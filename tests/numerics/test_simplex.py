@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 from hypothesis import example, given
-from kernel_game import KernelGame, stream_of
+from kernel_game import KernelGame
 from strategies import cumulative_losses, learning_rates
 
 from holdfast import InvalidParameter, TsallisInf, TsallisSwitch
@@ -31,47 +31,6 @@ MOST_WARM_PASSES = 3.0
 def spread_losses(K: int, seed: int) -> np.ndarray:
     """Losses over twenty decades, from 1e-10 to 1e10."""
     return 10.0 ** np.random.default_rng(seed).uniform(-10, 10, K)
-
-
-@pytest.mark.plain
-@given(cumulative_losses(), learning_rates)
-def test_weights_are_a_positive_distribution(C, eta):
-    p = tsallis_weights(C, eta)
-    assert abs(math.fsum(p) - 1) <= 1e-12
-    assert (p > 0).all()
-
-
-@pytest.mark.plain
-@given(cumulative_losses(), learning_rates)
-def test_a_larger_loss_never_has_a_larger_weight(C, eta):
-    """Up to the last bits of p: equal losses may round apart."""
-    p = tsallis_weights(C, eta)[np.argsort(C, kind="stable")]
-    assert (p[1:] <= p[:-1] * (1 + 4e-15)).all()
-
-
-@pytest.mark.plain
-@given(cumulative_losses(), learning_rates, st.integers(-64, 64))
-def test_adding_the_same_to_every_loss_changes_nothing(C, eta, shift):
-    C = np.round(np.array(C) * 2**20) / 2**20 % 1024  # sums with the shift stay exact
-    assert tsallis_weights(C + shift, eta) == pytest.approx(tsallis_weights(C, eta), rel=1e-13)
-
-
-@pytest.mark.plain
-@given(st.integers(1, 300), st.floats(0, 1e10), learning_rates)
-def test_equal_losses_have_equal_weights(K, loss, eta):
-    assert tsallis_weights([loss] * K, eta) == pytest.approx(np.full(K, 1 / K), rel=1e-14)
-
-
-@pytest.mark.plain
-@given(cumulative_losses(), learning_rates, st.data())
-def test_an_arm_that_loses_more_loses_weight(C, eta, data):
-    arm = data.draw(st.integers(0, len(C) - 1))
-    worse = list(C)
-    worse[arm] = C[arm] + 1 + C[arm] / 8
-    before, after = tsallis_weights(C, eta), tsallis_weights(worse, eta)
-    assert after[arm] <= before[arm] * (1 + 1e-12)
-    others = np.arange(len(C)) != arm
-    assert (after[others] >= before[others] * (1 - 1e-12)).all()
 
 
 @pytest.mark.plain
@@ -102,6 +61,7 @@ def test_fifty_digits(K, eta):
     p, passes = cold_solution(C, eta)
     assert_digits(p, naive.tsallis_weights_exact(C.tolist(), eta))
     assert p.tolist() == tsallis_weights(C, eta).tolist()
+    assert abs(math.fsum(p) - 1) <= 1e-12
     assert 1 <= passes <= MOST_COLD_PASSES
 
 
@@ -173,12 +133,6 @@ def test_passes_from_a_cold_start(K, eta):
     assert max(cold_solution(C, eta)[1] for C in ladders) <= MOST_COLD_PASSES
 
 
-@pytest.mark.plain
-@given(cumulative_losses(most_arms=200), learning_rates)
-def test_passes_from_a_cold_start_on_any_losses(C, eta):
-    assert cold_solution(np.array(C), eta)[1] <= MOST_COLD_PASSES
-
-
 @pytest.mark.slow
 @pytest.mark.plain
 @pytest.mark.parametrize("K", [2, 8, 100, 2000] if COMPILED else [2, 8])
@@ -209,46 +163,23 @@ def test_passes_from_a_warm_start(policy, K):
 
 
 def drawn(p: np.ndarray, target: float) -> int:
-    """The arm `draw` takes in one game."""
     reached, arm = np.empty(1), np.empty(1)
     draw(p.reshape(-1, 1), np.array([target]), reached, arm)
     return int(arm.item())
 
 
 @pytest.mark.plain
-@given(st.lists(st.sampled_from([0.0, 1e-300, 0.25, 0.5, 1.0]), min_size=1), st.floats(0.0, 1.0, exclude_max=True))
-def test_an_arm_of_no_probability_is_never_drawn(weights, u):
-    p = np.array([*weights, 0.5, 0.0])
-    target = u * p.sum()
-    arm = drawn(p, target)
-    assert p[arm] > 0
-    assert p[:arm].sum() <= target * (1 + 1e-12)
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("target", [1.0, 1.0 + 1e-9, math.inf])
-def test_a_target_past_the_rounded_sum_lands_on_an_arm_of_positive_probability(target):
-    assert drawn(np.array([0.5, 0.5 - 1e-16, 0.0, 0.0]), target) == 1
-
-
-@pytest.mark.plain
-@given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=50), st.floats(0.0, 1.0, exclude_max=True))
+@given(
+    st.lists(st.one_of(st.sampled_from([0.0, 1e-300, 0.5]), st.floats(1e-3, 1.0)), min_size=1, max_size=50).filter(any),
+    st.one_of(st.floats(0.0, 1.0), st.just(1 + 1e-9), st.just(math.inf)),
+)
+@example([0.5, 0.5 - 1e-16, 0.0, 0.0], 1.0)
+@example([0.5, 0.5], 0.5)
+@example([0.0, 0.5], 0.0)
 def test_drawing_takes_the_first_arm_past_the_target(weights, u):
+    """The last arm of positive probability where the target is past the rounded sum."""
     p = np.array(weights)
     assert drawn(p, u * p.sum()) == naive.draw(weights, u * p.sum())
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("K", [1, 2, 7, 200])
-def test_the_largest_uniform_draws_an_arm_even_where_the_weights_add_up_to_less(K):
-    game = KernelGame(TsallisInf(K), "largest")
-    for n in range(100):
-        ahead = game.copy()
-        last, _ = ahead.choose(stream=stream_of(1 - 2.0**-53))
-        assert ahead.p[last] > 0
-        assert math.fsum(ahead.p[last + 1 :]) <= 1e-14
-        arm, _ = game.choose()
-        game.observe((n + arm) % 2, 1)
 
 
 @pytest.mark.plain

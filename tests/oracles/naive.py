@@ -156,7 +156,6 @@ class Algorithm1(ABC):
         return self.arm, length
 
     def block(self) -> Block:
-        """The block that was begun last."""
         return Block(self.arm, self.p)
 
     def observe(self, total_loss: float, rounds: int, block: Block | None = None) -> None:
@@ -312,8 +311,8 @@ class BaSE:
     """BaSE (Gao, Han, Ren, Zhou 2019) as algorithms.md section 3.1 reads it; rewards are 1 − loss.
 
     Ours: ties for the final commitment go to the smallest index; the arm with the best mean is never dropped
-    (it matters for γ = 0 only); `order="random"` shuffles by Fisher-Yates: position j = 0, 1, ... of a batch
-    exchanges with position j + ⌊u·(|A| − j)⌋ at the start of its own block, with the u of that block.
+    (it matters for γ = 0 only); `order="random"` shuffles the order of the batch before by Fisher-Yates, from the last
+    place on, with the uniforms that `choose` is handed a function for.
     """
 
     def __init__(
@@ -333,33 +332,32 @@ class BaSE:
         self.m = 0  # batches begun
         self.arm = -1
         self.p = [1 / K] * K
-        self._begin_batch()
+        self.plan: list[tuple[int, int]] = []
 
     def mean(self, i: int) -> float:
         return self.rewards[i] / self.pulls[i] if self.pulls[i] else 0.0
 
-    def _begin_batch(self) -> None:
+    def _begin_batch(self, u: Any) -> None:
         """The plan of batch m: a list of (arm, rounds), one entry a block."""
         self.m, self.j = self.m + 1, 0
         if self.m == len(self.points):  # last batch: commit
-            best = max(self.active, key=lambda i: (self.mean(i), -i))
-            self.plan = [(best, self.T - self.s)]
+            self.active = [max(self.active, key=lambda i: (self.mean(i), -i))]
+            self.plan = [(self.active[0], self.T - self.s)]
             return
         q = max(1, (self.points[self.m - 1] - self.s) // len(self.active))
-        if self.order == "round-robin":
-            self.plan = [(i, 1) for _ in range(q) for i in self.active]
-        else:
-            self.plan = [(i, q) for i in self.active]
+        if self.order == "random":
+            for i in range(len(self.active) - 1, 0, -1):
+                j = int(u() * (i + 1))
+                self.active[i], self.active[j] = self.active[j], self.active[i]
+        in_turns = self.order == "round-robin" and len(self.active) > 1
+        self.plan = [(i, 1) for _ in range(q) for i in self.active] if in_turns else [(i, q) for i in self.active]
 
-    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
-        j, plan = self.j, self.plan
-        shuffled = self.order == "random" and self.m < len(self.points)
-        candidates = plan[j:] if shuffled else [plan[j]]
-        self.p = [sum(i == arm for arm, _ in candidates) / len(candidates) for i in range(self.K)]
-        if shuffled:
-            other = j + int(u * (len(plan) - j))
-            plan[j], plan[other] = plan[other], plan[j]
-        self.arm, rounds = plan[j]
+    def choose(self, u: Any, announced: float | None = None) -> tuple[int, int]:
+        if not self.plan:
+            self._begin_batch(u)
+        left = self.plan[self.j :] if self.order == "random" else [self.plan[self.j]]
+        self.p = [sum(i == arm for arm, _ in left) / len(left) for i in range(self.K)]
+        self.arm, rounds = self.plan[self.j]
         return self.arm, min(rounds, self.T - self.s)
 
     def observe(self, total_loss: float, rounds: int) -> None:
@@ -372,4 +370,4 @@ class BaSE:
             width = math.sqrt(self.gamma * math.log(self.T * self.K) / tau)
             top = max(self.mean(i) for i in self.active)
             self.active = [i for i in self.active if self.mean(i) == top or top - self.mean(i) < width]
-            self._begin_batch()
+            self.plan = []

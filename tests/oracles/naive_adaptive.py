@@ -138,7 +138,6 @@ class Adaptive:
         return self.last.arm, b
 
     def block(self) -> Block:
-        """The block that was begun last."""
         return self.last
 
     def observe(self, total_loss: float, rounds: int, block: Block | None = None) -> None:

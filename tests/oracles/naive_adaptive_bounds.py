@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 
 def constants(K: int, a: float = 1.0, nu: float = 0.05) -> tuple[float, float, float]:
-    """f, σ and c_V."""
     f, sigma = 1 / (1 - a / 2), 1 + max(1, (a / 2) / (1 - a / 2))
     return f, sigma, f + sigma**2 / (4 * K) + nu
 

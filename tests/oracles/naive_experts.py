@@ -42,19 +42,14 @@ def best_first(table: list[list[float]], price: Any, here: int, open_arms: Any) 
 
 
 class Fixed:
-    """One arm."""
-
     def __init__(self, arm: int) -> None:
         self.arm = arm
 
     def stand(self, world: "World", here: int) -> int:
-        """Its arm."""
         return self.arm
 
 
 class Work:
-    """The work function, from its definition."""
-
     def __init__(self, scale: float, least: float = 0.0) -> None:
         self.scale, self.least = scale, least
 
@@ -80,7 +75,6 @@ class Mean:
         self.weight, self.horizon = weight, horizon
 
     def stand(self, world: "World", here: int) -> int:
-        """The cheaper of staying and moving."""
         if here < 0:
             return 0
         means = [smoothed([losses[i] for losses in world.history], self.weight) for i in range(world.K)]
@@ -107,7 +101,6 @@ class Season:
         self.period, self.weight = period, weight
 
     def stand(self, world: "World", here: int) -> int:
-        """The first step of the plan on it."""
         if here < 0:
             return 0
         P, played = self.period, len(world.history)
@@ -184,7 +177,6 @@ class Forecast:
     """The given forecast and its last error, which fades as errors did."""
 
     def stand(self, world: "World", here: int) -> int:
-        """The first step of the plan on it."""
         table = world.forecast_at(len(world.history))
         if not table:
             return max(here, 0)
@@ -218,15 +210,12 @@ class World:
         self.limit = 10**9
 
     def price(self, a: int, b: int) -> float:
-        """Return the cost of a switch from a to b."""
         return 0.0 if a == b else self.price_of(a, b)
 
     def shut(self) -> set[int]:
-        """Arms that cannot be played now."""
         return self.closed[len(self.history)][0] if len(self.closed) > len(self.history) else set()
 
     def open_ahead(self, h: int) -> list[int]:
-        """Arms that can be played h rounds ahead."""
         ahead = self.closed[len(self.history)] if len(self.closed) > len(self.history) else []
         gone = ahead[h] if h < len(ahead) else set()
         return [i for i in range(self.K) if i not in gone]
@@ -245,13 +234,11 @@ class World:
         return found
 
     def stand_in(self) -> int:
-        """The available arm of the least smoothed loss."""
         levels = [smoothed([losses[i] for losses in self.history], 0.1) for i in range(self.K)]
         return min((i for i in range(self.K) if i not in self.shut()), key=lambda i: (levels[i], i))
 
 
 def lay_paths(experts: list[Any], world: World, losses: list[list[float]], see: Any = None) -> list[list[int]]:
-    """The arm of each expert in each round."""
     arms: list[list[int]] = []
     for t, row in enumerate(losses):
         if see is not None:

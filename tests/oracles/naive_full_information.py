@@ -35,13 +35,11 @@ class Hedge:
         self.K, self.eta, self.arm = K, math.sqrt(8 * math.log(K) / ((1 + 2 * lam) * T)), -1
 
     def weights(self, history: History) -> list[float]:
-        """From all losses."""
         L = [math.fsum(row[i] for row in history) for i in range(self.K)]
         w = [math.exp(-self.eta * (x - min(L))) for x in L]
         return [x / math.fsum(w) for x in w]
 
     def choose(self, history: History, draw: Draw) -> int:
-        """The arm."""
         p, u = self.weights(history), draw()
         self.arm = lazily(self.weights(history[:-1]), p, self.arm, u) if history else first_above(p, u)
         return self.arm
@@ -58,7 +56,6 @@ class Share(Hedge):
         self.eta = math.sqrt(8 / ((1 + 2 * lam) * T) * ((m + 1) * math.log(K) + (T - 1) * entropy))
 
     def weights(self, history: History) -> list[float]:
-        """From the first round on."""
         w = [1 / self.K] * self.K
         for row in history:
             v = [x * math.exp(-self.eta * loss) for x, loss in zip(w, row, strict=True)]
@@ -75,7 +72,6 @@ class Dartboard(Hedge):
         self.eta = -math.log(1 - self.beta)
 
     def choose(self, history: History, draw: Draw) -> int:
-        """The arm."""
         p, u = self.weights(history), draw()
         keeps = (1 - self.beta) ** history[-1][self.arm] if history else 0.0
         if u >= keeps:
@@ -90,7 +86,6 @@ class Leader:
         self.K, self.spacing, self.shift = K, 1 / math.sqrt(2 / ((1 + lam) * K * T)), []
 
     def choose(self, history: History, draw: Draw) -> int:
-        """The arm."""
         if not history:
             self.shift = [self.spacing * draw() for _ in range(self.K)]
         points = []
@@ -103,13 +98,10 @@ class Leader:
 
 
 class Walk:
-    """The leader after a random walk."""
-
     def __init__(self, K: int) -> None:
         self.K, self.walk = K, [0.0] * K
 
     def choose(self, history: History, draw: Draw) -> int:
-        """The arm."""
         self.walk = [z + (0.5 if draw() < 0.5 else -0.5) for z in self.walk]
         sums = [math.fsum(row[i] for row in history) + z for i, z in enumerate(self.walk)]
         return sums.index(min(sums))

@@ -1,11 +1,7 @@
 """The naive oracle of environments and whole games, in plain Python (`naive` has the algorithms)."""
 
 import math
-import random
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
-
-from naive import Costs, Number, rational
+from typing import Literal
 
 
 def bernoulli_means(t: int, K: int, delta: float, n_best: int = 1) -> list[float]:
@@ -49,40 +45,3 @@ def ranged_means(t: int, means: list[float], ranges: list[float]) -> list[float]
 
 
 # -------------------------------------------------------------------------------------------------- the game
-
-
-class Game(NamedTuple):
-    """One entry a round: J_t, switches up to t, pseudo-regret and cost at t against the best arm up to t."""
-
-    arms: list[int]
-    switches: list[int]
-    pseudo_regret: list[float]
-    cost: list[float]
-
-
-def play(policy: Any, means: Callable[[int], list[float]], T: int, rng: random.Random, lam: Number | Costs) -> Game:
-    """T rounds with binary losses; J_0 is no arm: the first play is a switch; a callable λ_n is announced."""
-    game = Game([], [], [], [])
-    t = n = switches = 0
-    switching_cost = played = 0.0
-    expected: list[float] = []  # Σ_{s<=t} E ℓ_{s,i}
-    while t < T:
-        n += 1
-        announced = lam(n) if callable(lam) else None
-        arm, rounds = policy.choose(rng.random(), announced)
-        if not game.arms or arm != game.arms[-1]:
-            switches += 1
-            switching_cost += float(rational(lam)) if announced is None else announced
-        m, total_loss = min(rounds, T - t), 0.0
-        for _ in range(m):
-            t += 1
-            mu = means(t)
-            total_loss += 1.0 if rng.random() < mu[arm] else 0.0
-            played += mu[arm]
-            expected = [x + y for x, y in zip(expected, mu, strict=True)] if expected else list(mu)
-            game.arms.append(arm)
-            game.switches.append(switches)
-            game.pseudo_regret.append(played - min(expected))
-            game.cost.append(played - min(expected) + switching_cost)
-        policy.observe(total_loss, m)
-    return game

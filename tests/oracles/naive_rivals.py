@@ -17,7 +17,6 @@ Uniforms = Callable[[], float]
 
 
 def normal(uniforms: Uniforms) -> float:
-    """Marsaglia's polar method."""
     while True:
         x, y = 2 * uniforms() - 1, 2 * uniforms() - 1
         s = x * x + y * y
@@ -307,7 +306,6 @@ class Paused:
 
     @property
     def C(self) -> list[float]:
-        """Of whoever plays."""
         return self.player.C
 
     @C.setter
@@ -315,7 +313,6 @@ class Paused:
         self.player.C = estimates
 
     def block(self) -> tuple[naive.Algorithm1, naive.Block]:
-        """The block, and whose it is."""
         return self.player, self.player.block()
 
     def observe(

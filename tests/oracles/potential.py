@@ -16,7 +16,6 @@ def potential(C: Any, eta: float) -> tuple[float, Any]:
 
 
 def Z(p: Any, eta: float, d: Any) -> float:
-    """Z of arrays."""
     return Z_of(list(map(float, p)), eta, list(map(float, d)))
 
 
@@ -46,13 +45,11 @@ class State:
 
     @property
     def step(self) -> Any:
-        """And after it."""
         full = self.full
         capped = np.maximum(np.minimum(full, self.J / (self.eta * np.sqrt(self.p))), full - self.budget_o / self.p)
         return np.where(full > 0, capped, full)
 
     def estimate(self, arm: int) -> Any:
-        """e, if `arm` is drawn."""
         e = self.m.copy()
         e[arm] += self.step[arm]
         return e

@@ -3,7 +3,6 @@
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import is_dataclass
 from typing import Any
 
 import pytest
@@ -108,8 +107,3 @@ CLASSES = [
 def test_a_class_has_an_example(name):
     """Which the doctests run."""
     assert ">>>" in (getattr(hf, name).__doc__ or "")
-
-
-@pytest.mark.parametrize("kind", RECORDS)
-def test_records_are_dataclasses_or_tuples(kind):
-    assert is_dataclass(kind) or issubclass(kind, tuple)

@@ -161,11 +161,16 @@ assert hf.Player.load(player.save(), allow=["follow"]).save() == player.save()
     run(tmp_path, code)
 
 
-def test_every_test_the_errata_name_exists():
-    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "docs" / "errata.md").read_text())
-    assert len(named) > 30
-    for file, name in named:
-        assert f"def {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
+def test_every_test_that_a_page_names_exists():
+    """In full, or by its name alone after a file's."""
+    tests = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    count = 0
+    for page in PAGES.values():
+        for file, name in re.findall(r"`([\w/]*test_\w+\.py)?(?:::)?(test_\w+)`", page.read_text("utf-8")):
+            count += 1
+            held = [text for path, text in tests.items() if path.endswith(file)]
+            assert any(f"def {name}(" in text for text in held), f"{page.name}: {file}::{name}"
+    assert count > 70
 
 
 @pytest.mark.parametrize("file", ["CONTRIBUTING.md", "docs/new_policy.md", "docs/new_environment.md", "noxfile.py"])

@@ -265,18 +265,6 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_lock(tmp_path, url, asked):
 # ---- groups ----
 
 
-def test_help_is_uncut_and_speaks_of_deciding(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    shown = command_here("--help").stdout
-    assert "decisions" in shown
-    for words in ((), ("store",), ("study",)):
-        text = command_here(*words, "--help").stdout
-        assert "..." not in text.replace("[ARGS]...", "")
-        assert max(map(len, text.splitlines())) <= 80
-    assert "players" not in shown
-    assert "simulate " not in shown
-
-
 # ---- secrets ----
 
 ADDRESSES = (

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,10 +40,6 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_file(tmp_path, monkeypatch, 
 def test_a_name_that_cannot_be_written_is_one_line(tmp_path, name):
     with pytest.raises(hf.HoldfastError, match=r"(cannot be written: [^\n]+|must name a file; got '.*')$"):
         write_whole(tmp_path / name if name else "", b"")
-
-
-def test_the_longest_name_there_can_be(tmp_path):
-    assert write_whole(tmp_path / ("x" * 255), b"1").read_bytes() == b"1"
 
 
 def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path):
@@ -154,20 +149,6 @@ def test_readers_of_a_file_that_several_processes_write_see_one_of_the_versions(
             process.wait(timeout=120)
             process.stdout.close()
     assert len(seen) == 20
-
-
-def test_threads_that_write_one_file(tmp_path):
-    file = tmp_path / "shared"
-
-    def save(letter: bytes) -> None:
-        for _ in range(50):
-            write_whole(file, letter * 100_000)
-            data = file.read_bytes()
-            assert data == data[:1] * 100_000
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(save, (b"a", b"b", b"c", b"d")))
-    assert os.listdir(tmp_path) == ["shared"]
 
 
 def test_a_killed_writer_leaves_the_old_file_and_its_draft_goes_with_a_later_write(tmp_path):

@@ -20,7 +20,6 @@ def text():
 
 
 def keys(text: str, command: str) -> set[str]:
-    """Return the keys in all uses of a command."""
     found = re.findall(rf"\\{command}\{{([^}}]*)\}}", text)
     return {key.strip() for group in found for key in group.split(",")}
 

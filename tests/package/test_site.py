@@ -86,7 +86,6 @@ def test_the_page_of_the_command_line_lists_every_command():
 
 
 def anchors(text: str) -> set[str]:
-    """The headings of a page as links name them."""
     titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
@@ -153,22 +152,17 @@ def test_every_picture_of_the_gallery_has_its_code():
         assert "shared" not in text
 
 
-@pytest.mark.parametrize("page", ["theory/adaptive", "theory/tracking", "theory/full_information", "theory/decisions"])
-def test_each_page_with_theory_has_a_proof_that_can_be_folded(page):
-    """By its title: docs/_extensions/folded_proofs.py."""
-    assert len(re.findall(r"^##+ (?:\d+\. )?(?:The )?[Pp]roof$", PAGES[f"docs/{page}.md"], re.MULTILINE)) == 1
-
-
 def test_the_formats_are_those_that_are_written():
-    from holdfast.decisions.stores.sql import SCHEMA, SCHEMA_TABLE
+    from holdfast.decisions.stores.sql import SCHEMA_TABLE, TABLES
     from holdfast.players import fleet as fleet_files, saves as document
     from holdfast.results import SCHEMA as COLUMNS
 
     text = PAGES["docs/reference/formats.md"]
     for kind in (document, fleet_files):
         assert f'`"{kind.FORMAT}"`, version {kind.VERSION}' in text
-    tables = re.findall(r"CREATE TABLE (\w+)", " ".join(SCHEMA))
-    assert [name for name in [*tables, SCHEMA_TABLE, *COLUMNS] if f"`{name}`" not in text] == []
+    assert [
+        name for name in [*TABLES.values(), "holdfast_states", SCHEMA_TABLE, *COLUMNS] if f"`{name}`" not in text
+    ] == []
 
 
 def test_paths_of_the_repository_are_known_to_be_links():

@@ -1,9 +1,8 @@
-"""Everything that writes a file for users: several writers at once, and cells that a spreadsheet would run."""
+"""Everything that writes a file for users: whole files or none, and cells that a spreadsheet would run."""
 
-import subprocess
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,62 +11,46 @@ from hypothesis import given, strategies as st
 import holdfast as hf
 from holdfast.results import _unmarked, csv_of
 
-pytestmark = pytest.mark.slow
-
 FORMULAS = ["=HYPERLINK(1)", "+1", "-1", "@x", "\tx", "\rx", "'=x", "''-x"]
 
 
-def test_two_threads_save_fleets_to_one_file(tmp_path):
-    fleets = {seed: hf.Fleet(hf.Exp3(3), 500, seed=seed) for seed in (1, 2)}
-    file = tmp_path / "fleet.npz"
-
-    def save(fleet: hf.Fleet) -> None:
-        for _ in range(10):
-            fleet.save(file)
-            assert hf.Fleet.load(file).n == 500
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(save, fleets.values()))
-    saved = hf.Fleet.load(file).ask().arms.tolist()
-    assert saved in [fleet.ask().arms.tolist() for fleet in fleets.values()]
-    assert [path.name for path in tmp_path.iterdir()] == ["fleet.npz"]
-
-
-EXPORT_FOR_EVER = """
-import sys
-import holdfast as hf
-history = hf.open(sys.argv[1], "chat").history
-print("ready", flush=True)
-while True:
-    history.export(sys.argv[2])
-"""
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_processes_export_one_log_to_one_file(tmp_path, suffix):
-    url, file = f"sqlite:///{tmp_path}/games.db", tmp_path / f"log.{suffix}"
-    with hf.open(url, "chat", hf.Exp3(arms=["a", "b"]), seed=1) as router:
-        for decision in router.ask(400):
-            router.tell(decision.id, 0.5)
+def export(file: Path) -> None:
+    with hf.open("memory:", "chat", hf.Exp3(2), seed=1) as router:
+        router.tell(router.ask().id, 0.5)
         router.history.export(file)
-    whole = file.read_bytes()
-    processes = [
-        subprocess.Popen([sys.executable, "-c", EXPORT_FOR_EVER, url, str(file)], stdout=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    try:
-        for process in processes:
-            assert process.stdout.readline() == b"ready\n"
-        written, deadline = set(), time.monotonic() + 120
-        while len(written) < 20 and time.monotonic() < deadline:
-            assert file.read_bytes() == whole
-            written.add(file.stat().st_mtime_ns)
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait(timeout=120)
-            process.stdout.close()
-    assert len(written) == 20
+
+
+def result() -> hf.Result:
+    return hf.simulate(hf.Exp3(2), hf.Bernoulli([0.3, 0.5]), horizon=9, switching_cost=1, replications=2)
+
+
+def replay() -> hf.Replay:
+    return hf.replay([[0.5, 0.25]] * 9, ["exp3"], switching_cost=1, replications=2, progress=False)
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "fleet.npz": lambda file: hf.Fleet(hf.Exp3(3), 5, seed=1).save(file),
+    "log.csv": export,
+    "log.parquet": export,
+    "result.csv": lambda file: result().write(file),
+    "result.parquet": lambda file: result().write(file),
+    "replay.json": lambda file: replay().write(file),
+    "replay.html": lambda file: replay().write(file),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch, name):
+    (tmp_path / name).write_bytes(b"old")
+
+    def fails(*args):
+        raise OSError("no space left on device\nat all")
+
+    monkeypatch.setattr(os, "replace", fails)
+    with pytest.raises(hf.HoldfastError, match=r"cannot be written: no space left on device$"):
+        WRITERS[name](tmp_path / name)
+    assert (tmp_path / name).read_bytes() == b"old"
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_no_cell_of_a_csv_export_is_a_formula(tmp_path):
@@ -79,13 +62,6 @@ def test_no_cell_of_a_csv_export_is_a_formula(tmp_path):
     shown = set(pl.read_csv(tmp_path / "log.csv")["arm"])
     assert shown == {f"'{name}" for name in FORMULAS} | {"east"}
     assert set(pl.read_parquet(tmp_path / "log.parquet")["arm"]) == {*FORMULAS, "east"}
-
-
-def test_a_log_without_text_is_exported(tmp_path):
-    with hf.open("memory:", "chat", hf.Exp3(2), seed=1) as router:
-        router.tell(router.ask().id, 0.5)
-        router.history.export(tmp_path / "log.csv")
-    assert pl.read_csv(tmp_path / "log.csv")["loss"].to_list() == [0.5]
 
 
 def test_results_come_back_from_csv_with_their_names(tmp_path):

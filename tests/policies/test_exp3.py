@@ -1,6 +1,5 @@
 """EXP3 and its block version."""
 
-import math
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -11,7 +10,7 @@ from hypothesis import given
 from kernel_game import KernelGame
 from strategies import decimal_costs
 
-from holdfast import BlockExp3, Exp3, InvalidParameter
+from holdfast import BlockExp3, Exp3
 
 pytestmark = pytest.mark.plain
 
@@ -51,32 +50,6 @@ def test_block_length_is_read_in_the_units_of_the_losses():
     )
 
 
-@pytest.mark.parametrize("K", [1, 2, 8])
-def test_without_a_cost_the_block_version_is_exp3(K):
-    games = []
-    for policy in (Exp3(K), BlockExp3(K, switching_cost=0.0, horizon=500)):
-        game, arms = KernelGame(policy, "both"), []
-        for t in range(300):
-            arm, rounds = game.choose()
-            game.observe((t + arm) % 3 / 2, rounds)
-            arms.append(arm)
-        games.append((arms, game.state.C.tolist()))
-    assert games[0] == games[1]
-
-
-def test_a_block_counts_as_its_average():
-    """The rate is divided by the length: p after blocks that lose b·ℓ is p after rounds that lose ℓ."""
-    K = 3
-    policy = BlockExp3(K, switching_cost=2.0, horizon=10_000)
-    one, blocks = KernelGame(Exp3(K)), KernelGame(policy)
-    assert policy.block_length > 1
-    for t in range(200):
-        for game in (one, blocks):
-            arm, rounds = game.choose()
-            game.observe(rounds * ((t + arm) % 4 / 4), rounds)
-        assert one.p == pytest.approx(blocks.p, rel=1e-10)
-
-
 def test_estimates_that_have_grown_are_moved_back_to_zero_without_changing_play():
     """p depends on differences only; sums of 10¹² rounds would lose them."""
     rng = np.random.default_rng(1)
@@ -93,20 +66,3 @@ def test_estimates_that_have_grown_are_moved_back_to_zero_without_changing_play(
         assert moved.p == pytest.approx(kept.p, rel=1e-9)
         assert moved.state.w.max() == 1.0  # not only in proportion: what is drawn is compared with their sum
         assert moved.state.total[0] == pytest.approx(moved.state.w.sum())
-
-
-def test_many_losses_leave_probabilities_that_are_numbers():
-    game = KernelGame(Exp3(2), "many")
-    for _ in range(3000):
-        arm, rounds = game.choose()
-        game.observe(float(arm == 0), rounds)
-    assert math.isclose(game.p.sum(), 1.0)
-    assert game.p[1] > 0.9
-
-
-def test_bad_parameters_are_refused():
-    with pytest.raises(InvalidParameter) as error:
-        BlockExp3(8, switching_cost=-1.0, horizon=10)
-    assert error.value.parameter == "switching_cost"
-    with pytest.raises(TypeError, match="horizon"):
-        BlockExp3(8, switching_cost=1.0)

@@ -93,21 +93,6 @@ def test_lazy_hedge_costs_no_more_than_is_said(lam: float, hunt: str) -> None:
     assert cost <= L.min() + lam + math.sqrt((1 + 2 * lam) * rounds * math.log(K) / 2)
 
 
-def test_the_dartboard_draws_from_its_weights() -> None:
-    """Σ P_before(a)·Pr(a → b) = P(b), in every round of a game, from evenly spread uniforms of the twin."""
-    twin, losses = naive.Dartboard(3, 1.0, 30), losses_of(12).tolist()
-    losses = [row[:3] for row in losses]
-    u = [(i + 0.5) / 3000 for i in range(3000)]
-    for t in range(1, 12):
-        before, after = twin.weights(losses[: t - 1]), twin.weights(losses[:t])
-        reached = np.zeros(3)
-        for arm in range(3):
-            for x in u:
-                twin.arm = arm
-                reached[twin.choose(losses[:t], [x].pop)] += before[arm] / len(u)
-        assert reached == pytest.approx(after, abs=2e-3)
-
-
 @pytest.mark.plain
 @pytest.mark.parametrize("name", [*DRAWING, *PATHS])
 def test_arms_that_are_not_available_are_never_played(name: str) -> None:
@@ -126,33 +111,3 @@ def test_arms_that_are_not_available_are_never_played(name: str) -> None:
         player.tell(row)
         played.add(arm)
     assert len(played) == K
-
-
-@pytest.mark.parametrize("name", DRAWING)
-def test_rivals_find_the_best_arm(name: str) -> None:
-    policy, rounds = DRAWING[name][0], 4000
-    if hasattr(policy, "horizon"):
-        policy = type(policy)(K, switching_cost=LAM, horizon=rounds)
-    result = hf.simulate(
-        policy, hf.Bernoulli.with_gap(K, 0.2, shuffled=True), horizon=rounds, switching_cost=LAM, replications=20
-    )
-    uniform = 0.2 * rounds * (K - 1) / K
-    assert float(result.final()["regret_with_switching_mean"][0]) < 0.3 * uniform
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: hf.LazyHedge(3, switching_cost=1.0, horizon=0), "horizon"),
-        (lambda: hf.FixedShare(3, switching_cost=1.0, horizon=100, shifts=99), "shifts"),
-        (lambda: hf.WorkFunctionAlone(3, switching_cost=1.0, scale=0), "scale"),
-        (lambda: hf.Threshold(3, switching_cost=1.0, rounds=0), "rounds"),
-        (lambda: hf.ForecastPlan(3, switching_cost=1.0, forecast_rounds=0), "forecast_rounds must be at least 1"),
-        (lambda: hf.ForecastPlan(3, switching_cost=1.0, period=1), "period"),
-        (lambda: hf.RandomWalkPerturbation(2).player().ask(forecast=[[0, 1]]), "random-walk looks at none"),
-    ],
-)
-def test_wrong_settings_of_rivals_are_refused(make: Any, said: str) -> None:
-    with pytest.raises(hf.InvalidParameter, match=said):
-        make()

@@ -59,6 +59,5 @@ def test_a_higher_cost_is_refused_at_the_start(name):
 
 
 def begin(policy, cost):
-    """Ask with this cost, announced or given."""
     told = {"switching_cost": cost} if policy.announces else {}
     return (policy if told else replace(policy, switching_cost=cost)).player(seed=1).ask(**told)

@@ -37,8 +37,6 @@ def test_elimination_alone_waits_for_losses():
 
 
 class Open(NamedTuple):
-    """A block whose loss is still to come."""
-
     block: Any
     twin: Any
     loss: float

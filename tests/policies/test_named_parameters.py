@@ -1,12 +1,12 @@
 """Parameters by name: no place has two meanings, and a further setting changes no game."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from every_policy import EVERY, Case, Game
+from every_policy import EVERY
 from hypothesis import given
 from saved_players import resigned
 
@@ -18,28 +18,7 @@ from holdfast.policies.policy import packed_parameters
 pytestmark = pytest.mark.plain
 
 
-@dataclass(frozen=True)
-class WithANote(hf.AdaptiveTsallisSwitch):
-    """One more setting, which nothing reads."""
-
-    note: float = field(default=7.0, kw_only=True)
-
-
-def test_a_subclass_with_a_further_field_plays_the_same_game():
-    games = [Game(Case(kind(4, switching_cost=1.3))).play(2000) for kind in (hf.AdaptiveTsallisSwitch, WithANote)]
-    assert games[0].arms == games[1].arms
-    assert games[0].player.switches == games[1].player.switches > 10
-    simulated = [
-        hf.simulate({"adaptive": kind(3, switching_cost=1.0)}, hf.Bernoulli([0.2, 0.4, 0.5]), horizon=3000, seed=4,
-                    switching_cost=1.0, replications=5).frame
-        for kind in (hf.AdaptiveTsallisSwitch, WithANote)
-    ]  # fmt: skip
-    assert simulated[0].equals(simulated[1])
-
-
 class Mixed(NamedTuple):
-    """Tables of different lengths between numbers."""
-
     first: float
     lengths: Array
     second: float
@@ -156,16 +135,3 @@ def test_a_saved_number_out_of_its_range_is_refused(name, value):
     assert hf.Player.load(saved, policy=TakesTurns(2)).save() == saved
     with pytest.raises(hf.BadSavedState, match=f"state: {name} must be"):
         hf.Player.load(resigned(saved, lambda content: content["state"].update({name: value})), policy=TakesTurns(2))
-
-
-@pytest.mark.parametrize("name", [name for name in EVERY if name != "one arm"])
-def test_policies_that_draw_nothing_say_so(name):
-    """One that is deterministic plays the same arms whatever the seed; the others do not."""
-    case = EVERY[name]
-    if case.policy.n_arms == 1:
-        return
-    games = [tuple(Game(case, seed).play(600).arms) for seed in range(4)]
-    if case.policy.deterministic:
-        assert len(set(games)) == 1
-    else:
-        assert len(set(games)) > 1

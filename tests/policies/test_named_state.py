@@ -1,4 +1,4 @@
-"""State declared by name: as much of it as a policy wants, scratch space apart, errors for what is no declaration."""
+"""State declared by name: numbers, several under one name, scratch space apart, errors for what is no declaration."""
 
 import json
 from dataclasses import dataclass
@@ -9,196 +9,13 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.kernels import (
-    COMPILED,
-    Array,
-    Kernels,
-    PerArm,
-    Scalar,
-    Scratch,
-    ScratchPerArm,
-    kernel,
-    next_uniform,
-    several,
-)
+from holdfast.kernels import COMPILED, Array, Kernels, PerArm, Scalar, ScratchPerArm, kernel, several
 
 pytestmark = pytest.mark.plain
 
 
-class Wide(NamedTuple):
-    """More than 16 scalars and two vectors."""
-
-    a: Scalar
-    b: Scalar
-    c: Scalar
-    d: Scalar
-    e: Scalar
-    f: Scalar
-    g: Scalar
-    h: Scalar
-    i: Scalar
-    j: Scalar
-    k: Scalar
-    m: Scalar
-    n: Scalar
-    o: Scalar
-    p: Scalar
-    q: Scalar
-    r: Scalar
-    s: Scalar
-    first: PerArm
-    second: PerArm
-    third: PerArm
-    fourth: PerArm
-    spare: Scratch
-    weights: ScratchPerArm
-
-
-class WideBlock(NamedTuple):
-    """A block with a number of its own."""
-
-    arm: Scalar
-    rounds: Scalar
-    probability: Scalar
-    number: Scalar
-
-
-@kernel
-def choose(params, state, announced, streams, block):
-    """The arm of least fourth mean, after one of each; every scalar counts something else."""
-    state.n[0] += 1.0
-    state.a[0] += 1.0
-    state.s[0] += 2.0
-    for i in range(state.first.shape[0]):
-        state.weights[i, 0] = state.third[i, 0] / (state.first[i, 0] + 1.0)
-    arm = int(next_uniform(streams, 0) * state.first.shape[0])
-    state.spare[0] = next_uniform(streams, 0)
-    if state.spare[0] > 0.2:
-        for i in range(state.first.shape[0]):
-            if state.weights[i, 0] < state.weights[arm, 0]:
-                arm = i
-    block.arm[0], block.rounds[0], block.probability[0] = arm, 1.0 + state.n[0] % 3.0, 1.0
-    block.number[0] = state.n[0]
-
-
-@kernel
-def observe(params, state, block, totals, rounds):
-    """Four vectors, each of its own meaning."""
-    arm = int(block.arm[0])
-    state.first[arm, 0] += rounds
-    state.second[arm, 0] = block.number[0]
-    state.third[arm, 0] += totals[0]
-    state.fourth[arm, 0] += totals[0] * totals[0]
-    state.b[0] += totals[0]
-    state.r[0] = rounds
-
-
-@dataclass(frozen=True)
-class WidePolicy(hf.Policy):
-    """Keeps far more than it needs."""
-
-    id: ClassVar[str] = "wide"
-    kernels: ClassVar[Kernels] = Kernels(choose, observe, Wide, WideBlock)
-
-    def probabilities(self, params, state, block):
-        p = np.zeros(self.n_arms)
-        p[int(block.arm[0])] = 1.0
-        return p
-
-
 def loss_of(t: int, arm: int) -> float:
     return (3 * t + 5 * arm) % 8 / 8
-
-
-def test_more_state_than_sixteen_numbers_and_two_vectors():
-    """Against the same in plain lists, number by number."""
-    player = WidePolicy(5).player(seed=3)
-    first, second, third, fourth = [0.0] * 5, [0.0] * 5, [0.0] * 5, [0.0] * 5
-    for t in range(200):
-        arm = player.ask()
-        rounds, blocks = player.hold, t + 1
-        assert rounds == 1 + blocks % 3
-        loss = rounds * loss_of(t, arm)
-        player.tell(loss, rounds=rounds)
-        first[arm] += rounds
-        second[arm] = blocks
-        third[arm] += loss
-        fourth[arm] += loss * loss
-    state = json.loads(player.save())["player"]["state"]
-    assert [state[name] for name in ("first", "second", "third", "fourth")] == [first, second, third, fourth]
-    assert (state["n"], state["a"], state["s"], state["b"]) == (200, 200, 400, sum(third))
-
-
-def test_scratch_space_is_not_saved_and_not_missed():
-    player = WidePolicy(5).player(seed=3)
-    player.ask()
-    saved = player.save()
-    assert set(json.loads(saved)["player"]["state"]) == set(Wide._fields) - {"spare", "weights"}
-    again = hf.Player.load(saved, policy=WidePolicy(5))
-    for t in range(60):
-        assert player.ask() == again.ask()
-        loss = loss_of(t, player.ask())
-        player.tell(loss)
-        again.tell(loss)
-    assert player.save() == again.save()
-
-
-@pytest.mark.slow
-def test_wide_state_is_simulated_as_it_is_played():
-    result = hf.simulate(
-        WidePolicy(5), hf.Bernoulli([0.3, 0.4, 0.5, 0.6, 0.7]), horizon=300, switching_cost=0.1, replications=1, seed=4
-    )
-    player, stream, switches = WidePolicy(5).player(seed=4), hf.Stream(4, "environment"), 0
-    world, t = hf.Bernoulli([0.3, 0.4, 0.5, 0.6, 0.7]), 0
-    while t < 300:
-        arm = player.ask()
-        end = min(t + player.hold, 300)
-        if end < 300:
-            player.tell(world.draw(arm, t, end, stream), rounds=end - t)
-        t, switches = end, player.switches
-    assert result.frame.filter(replication=0, round=300)["switches"].item() == switches
-
-
-@pytest.mark.parametrize("record", [dict, tuple, 7, None])
-def test_state_that_is_no_named_tuple_is_refused(record):
-    with pytest.raises(TypeError, match="must be declared as a NamedTuple"):
-        _ = Kernels(choose, observe, record, WideBlock).state_layout
-
-
-def test_a_name_without_a_kind_is_refused():
-    class Loose(NamedTuple):
-        C: PerArm
-        n: float
-
-    with pytest.raises(TypeError, match=r"Loose.n must be annotated as Scalar, PerArm, Scratch or ScratchPerArm"):
-        _ = Kernels(choose, observe, Loose, WideBlock).state_layout
-
-
-def test_a_block_begins_with_arm_rounds_and_probability():
-    class Backwards(NamedTuple):
-        rounds: Scalar
-        arm: Scalar
-        probability: Scalar
-
-    class WithVector(NamedTuple):
-        arm: Scalar
-        rounds: Scalar
-        probability: Scalar
-        w: PerArm
-
-    for block in (Backwards, WithVector):
-        with pytest.raises(TypeError, match="must begin with arm, rounds and probability"):
-            _ = Kernels(choose, observe, Wide, block).block_layout
-
-
-@pytest.mark.skipif(not COMPILED, reason="about compiled code")
-def test_a_name_costs_no_memory_that_is_not_declared():
-    kernels = WidePolicy(5).kernels
-    assert (kernels.state_layout.n_numbers, kernels.state_layout.n_vectors) == (19, 5)
-    assert (kernels.block_layout.n_numbers, kernels.block_layout.n_vectors) == (4, 0)
-
-
-# ---- several numbers under one name
 
 
 class RingState(NamedTuple):
@@ -212,16 +29,13 @@ class RingState(NamedTuple):
 
 
 class RingBlock(NamedTuple):
-    """A plain block."""
-
     arm: Scalar
     rounds: Scalar
     probability: Scalar
+    number: Scalar
 
 
 class RingParams(NamedTuple):
-    """Sizes that `several` leaves open."""
-
     sizes: Array
 
 
@@ -235,24 +49,21 @@ def choose_by_ring(params, state, announced, streams, block):
             state.sums[i, 0] += state.ring[j * K + i, 0]
         arm = i if state.sums[i, 0] < state.sums[arm, 0] else arm
     state.n[0] += 1.0
-    block.arm[0], block.rounds[0], block.probability[0] = arm, 1.0, 1.0
+    block.arm[0], block.rounds[0], block.probability[0], block.number[0] = arm, 1.0, 1.0, state.n[0]
 
 
 @kernel
 def observe_in_ring(params, state, block, totals, rounds):
-    """The oldest of each goes."""
     K, arm, window = state.sums.shape[0], int(block.arm[0]), state.times.shape[0]
     for j in range(window - 1, 0, -1):
         state.ring[j * K + arm, 0] = state.ring[(j - 1) * K + arm, 0]
         state.times[j, 0] = state.times[j - 1, 0]
-    state.ring[arm, 0], state.times[0, 0] = totals[0], state.n[0]
+    state.ring[arm, 0], state.times[0, 0] = totals[0], block.number[0]
     state.last[2, 0], state.last[1, 0], state.last[0, 0] = state.last[1, 0], state.last[0, 0], totals[0]
 
 
 @dataclass(frozen=True)
 class RingPolicy(hf.Policy):
-    """Plays the arm that was good lately."""
-
     id: ClassVar[str] = "ring"
     kernels: ClassVar[Kernels] = Kernels(choose_by_ring, observe_in_ring, RingState, RingBlock, params=RingParams)
     window: int = 2
@@ -338,3 +149,41 @@ def test_several_numbers_are_simulated_as_they_are_played():
         )
         switches = 1 + sum(a != b for a, b in pairwise(arms))
         assert result.frame.filter(round=rounds)["switches"].to_list() == [switches] * 2
+
+
+@pytest.mark.parametrize("record", [dict, tuple, 7, None])
+def test_state_that_is_no_named_tuple_is_refused(record):
+    with pytest.raises(TypeError, match="must be declared as a NamedTuple"):
+        _ = RingPolicy.kernels._replace(state=record).state_layout
+
+
+def test_a_name_without_a_kind_is_refused():
+    class Loose(NamedTuple):
+        C: PerArm
+        n: float
+
+    with pytest.raises(TypeError, match=r"Loose.n must be annotated as Scalar, PerArm, Scratch or ScratchPerArm"):
+        _ = RingPolicy.kernels._replace(state=Loose).state_layout
+
+
+def test_a_block_begins_with_arm_rounds_and_probability():
+    class Backwards(NamedTuple):
+        rounds: Scalar
+        arm: Scalar
+        probability: Scalar
+
+    class WithVector(NamedTuple):
+        arm: Scalar
+        rounds: Scalar
+        probability: Scalar
+        w: PerArm
+
+    for block in (Backwards, WithVector):
+        with pytest.raises(TypeError, match="must begin with arm, rounds and probability"):
+            _ = RingPolicy.kernels._replace(block=block).block_layout
+
+
+@pytest.mark.skipif(not COMPILED, reason="about compiled code")
+def test_a_name_costs_no_memory_that_is_not_declared():
+    kernels = RingPolicy.kernels
+    assert (kernels.block_layout.n_numbers, kernels.block_layout.n_vectors) == (4, 0)

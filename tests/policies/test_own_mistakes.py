@@ -14,22 +14,18 @@ from holdfast.kernels import COMPILED, Kernels, kernel, next_uniform
 
 @kernel
 def as_told(tables, arms, start, stop, streams, totals):
-    """The same loss in each round."""
     for g in range(totals.shape[0]):
         totals[g] = tables[0][0] * (stop - start)
 
 
 @kernel
 def told_gap(tables, arms, start, stop, gaps):
-    """The same gap in each round."""
     for g in range(gaps.shape[0]):
         gaps[g] = tables[0][1] * (stop - start)
 
 
 @dataclass(frozen=True)
 class Own(hf.Environment):
-    """Each round loses `loss`."""
-
     id: ClassVar[str] = "own"
     total_kernel: ClassVar = staticmethod(as_told)
     gap_kernel: ClassVar = staticmethod(told_gap)
@@ -80,34 +76,24 @@ def test_a_gap_that_is_no_number_ends_in_an_error():
 
 
 class WithTables(Own):
-    """Tables that are no tuple."""
-
     tables: ClassVar = [np.array([0.5, 0.0])]
 
 
 class WithMeans(Own):
-    """A mean too many."""
-
     def expected(self, start, stop):
         return np.zeros(3)
 
 
 class WithExcess(Own):
-    """One number for all arms."""
-
     def excess(self, stop):
         return 0.0
 
 
 class WithRange(Own):
-    """A range the wrong way round."""
-
     units = (1, 0)
 
 
 class WithRounds(Own):
-    """No round."""
-
     rounds = 0
 
 
@@ -142,8 +128,6 @@ NO_RATE = Params(0.0)
 
 
 def policy_of(choose, params=NO_RATE, declared=Params):
-    """A policy of one's own."""
-
     @dataclass(frozen=True)
     class Policy(hf.Policy):
         id: ClassVar[str] = "own"
@@ -172,31 +156,26 @@ def test_parameters_that_are_not_as_declared_are_refused(params, declared):
 
 
 def unmarked(params, state, announced, streams, block):
-    """Not a kernel."""
     block.arm[0] = next_uniform(streams, 0)
 
 
 @kernel
 def of_no_name(params, state, announced, streams, block):
-    """A name that there is not."""
     block.arm[0] = state.nosuch[0]
 
 
 @kernel
 def of_no_function(params, state, announced, streams, block):
-    """A function that there is not."""
     block.arm[0] = no_such_function(1.0)  # type: ignore[name-defined]  # noqa: F821
 
 
 @kernel
 def of_text(params, state, announced, streams, block):
-    """A text for a number."""
     block.arm[0] = "first"
 
 
 @kernel
 def of_four(params, state, streams, block):
-    """An argument too few."""
     block.arm[0] = 0.0
 
 
@@ -222,18 +201,3 @@ def test_a_kernel_that_does_not_compile_is_named_in_one_line(choose, message):
         with pytest.raises(HoldfastError) as refusal:
             use()
         refusal.match(f"^{message}$")
-
-
-@kernel
-def draws_elsewhere(tables, arms, start, stop, streams, totals):
-    for g in range(totals.shape[0]):
-        totals[g] = np.random.random() * (stop - start)  # noqa: NPY002
-
-
-@pytest.mark.skipif(not COMPILED, reason="kernels that are not compiled are not looked into")
-def test_random_numbers_that_no_seed_repeats_are_refused():
-    class Unseeded(Own):
-        total_kernel: ClassVar = staticmethod(draws_elsewhere)
-
-    with pytest.raises(HoldfastError, match=r"^kernel draws_elsewhere must draw from the stream it is handed"):
-        play(Unseeded())

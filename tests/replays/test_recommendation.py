@@ -23,7 +23,6 @@ def standing(costs, *, lam=1.0, arms=ARMS, ahead=None):
 
 
 def quarters(*best):
-    """Four quarters with these best arms."""
     return {"quarters": [standing({}, arms={**ARMS, arm: 1.0}) for arm in best]}
 
 

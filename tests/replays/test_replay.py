@@ -1,6 +1,5 @@
 """A replay's numbers against play by hand: costs, fixed arms, plans, halves and quarters, units, forms of input."""
 
-import inspect
 import json
 import re
 from itertools import pairwise
@@ -11,7 +10,7 @@ import pytest
 from statistics_of_samples import assert_mean
 
 import holdfast as hf
-from holdfast.policies.registry import find_policy, make_policy
+from holdfast.policies.registry import make_policy
 from holdfast.replays.games import likely_periods
 
 RNG = np.random.default_rng(5)
@@ -155,18 +154,6 @@ def test_what_draws_nothing_is_played_once_and_is_the_same_in_every_replication(
     several = hf.simulate([policy], hf.LossTable(LOSSES), switching_cost=LAM, replications=5, seed=8)
     assert several.final()["total_cost_sd"][0] == 0.0
     assert found.standing(LAM).costs[policy.label].tolist() == [several.final()["total_cost_mean"][0]] * 5
-
-
-DRAW_NOTHING = ["ucb1", "ucb2", "follow-the-leader", "base-arithmetic", "base-geometric", "base-minimax"]
-
-
-@pytest.mark.parametrize("name", [*DRAW_NOTHING, "batched-elimination"])
-def test_deterministic_policies_play_the_same_whatever_the_seed(name):
-    given = {"horizon": 500} if "horizon" in inspect.signature(find_policy(name)[0]).parameters else {}
-    policy = make_policy({"policy": name, "n_arms": ARMS, **given})
-    assert policy.deterministic
-    arms = [game(policy, LOSSES, seed, replication).tolist() for seed, replication in ((1, 0), (2, 5), (3, 1))]
-    assert arms[0] == arms[1] == arms[2]
 
 
 def test_the_numbers_of_a_policy_do_not_depend_on_the_others(found):

@@ -129,14 +129,6 @@ def test_damaged_or_swapped_pieces_are_named_and_played_again(whole, tmp_path):
         hf.replay(LOSSES, out=out, resume=True, **SETTINGS)
 
 
-def test_a_replay_goes_on_over_a_damaged_piece(whole, tmp_path):
-    out = copied(whole, tmp_path / "out")
-    (out / "pieces" / "1-1.parquet").write_bytes(b"")
-    again = hf.replay(LOSSES, out=out, resume=True, **SETTINGS)
-    assert again.frame.equals(whole[1].frame)
-    assert contents(out) == contents(whole[0])
-
-
 def test_a_users_file_is_not_replaced(whole, tmp_path):
     out = copied(whole, tmp_path / "out")
     (out / "report.html").write_text("my own remarks")
@@ -192,22 +184,6 @@ def test_a_killed_replay_goes_on(whole, tmp_path, lines):
     assert len(said) <= 4 - lines
     assert again.frame.equals(whole[1].frame)
     assert contents(tmp_path / "out") == contents(whole[0])
-
-
-def test_an_interrupt_keeps_what_is_finished(tmp_path):
-    said = []
-
-    def stop_after_two(line):
-        said.append(line)
-        if len(said) == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        hf.replay(LOSSES, out=tmp_path / "out", echo=stop_after_two, **SETTINGS)
-    assert len(list((tmp_path / "out" / "pieces").iterdir())) == 2
-    lines = []
-    hf.replay(LOSSES, out=tmp_path / "out", resume=True, echo=lines.append, **SETTINGS)
-    assert len(lines) == 2
 
 
 def test_a_full_disk_is_one_line_and_the_replay_goes_on_afterwards(whole, small_disk, tmp_path):

@@ -2,8 +2,6 @@
 
 import itertools
 import struct
-import subprocess
-import sys
 
 import numpy as np
 import polars as pl
@@ -27,11 +25,6 @@ def test_three_files_of_their_kind(charts, tmp_path):
     assert svg.startswith(b"<?xml")
     assert pdf.startswith(b"%PDF")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(path.name for path in paths)
-
-
-@pytest.mark.slow
-def test_same_chart_same_bytes(charts):
-    assert rendered(charts["hard"], title="x") == rendered(charts["hard"], title="x")
 
 
 @pytest.mark.slow
@@ -67,16 +60,6 @@ def test_points_times_and_one_panel():
     chart = one_panel(Panel("running cost", (running, point)), x_label="day")
     assert chart.dated
     assert len(rendered(chart)) == 3
-
-
-def test_on_axes_of_ones_own():
-    from matplotlib.figure import Figure
-
-    axes = Figure().subplots()
-    draw_panel(axes, Panel("cost", (Line("mine", [1, 2, 3], [1.0, 10.0, 100.0]),)), looks(["mine"]), scale="log")
-    assert axes.get_yscale() == "log"
-    assert axes.get_ylabel() == "cost\n(log scale)"
-    assert len(axes.get_lines()) == 1
 
 
 def test_a_flattened_column_is_logarithmic_in_all_rows(charts):
@@ -191,27 +174,6 @@ def test_digits():
     assert [decimals(v) for v in ([500.0], [50.0], [5.0], [5.0, 5000.0], [])] == [0, 1, 2, 1, 0]
     assert counted(1, "policy", "policies") == "1 policy"
     assert counted(2, "policy", "policies") == "2 policies"
-
-
-@pytest.mark.slow
-def test_without_matplotlib_it_says_what_to_install():
-    hidden = (
-        "import sys, importlib.abc\n"
-        "class Hidden(importlib.abc.MetaPathFinder):\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.split('.')[0] == 'matplotlib':\n"
-        "            raise ModuleNotFoundError(name, name=name)\n"
-        "sys.meta_path.insert(0, Hidden())\n"
-        "from holdfast.report import charts, drawing, html\n"
-        "chart = charts.one_panel(charts.Panel('y', (charts.Line('a', [1, 2], [1.0, 2.0]),)))\n"
-        "assert html.heat_map(charts.HeatMap(['a'], ['b'], __import__('numpy').ones((1, 1)), [['1']]))\n"
-        "try:\n"
-        "    drawing.rendered(chart)\n"
-        "except __import__('holdfast').MissingExtra as error:\n"
-        "    print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
-    assert done.stdout == "drawing needs matplotlib: pip install 'holdfast[report]'\n", done.stderr
 
 
 def test_bands_and_lines_are_drawn_where_the_table_says():

@@ -69,7 +69,6 @@ class Outline(HTMLParser):
 
 
 def data_of(text):
-    """The numbers of each chart of a page."""
     return [json.loads(found) for found in re.findall(r'<script type="application/json">(.*?)</script>', text)]
 
 

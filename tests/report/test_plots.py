@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
-from matplotlib.figure import Figure
 
 import holdfast as hf
 from holdfast.numerics.regret import MEASURES
@@ -53,14 +52,6 @@ def test_figures_and_given_axes(result, grid):
     one = Figure().subplots()
     assert result.plot(axes=one, measures="total_loss") is one
     assert one.get_xlabel() == "round"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")])
-def test_images(result, tmp_path, name, begins):
-    file = result.plot(tmp_path / name)
-    assert file == tmp_path / name
-    assert file.read_bytes().startswith(begins)
 
 
 @pytest.mark.slow
@@ -198,25 +189,3 @@ def test_a_scale_chosen_later_has_readable_ticks_and_a_dollar_is_a_dollar(result
     assert drawn.width < 100  # 10² as set by matplotlib, not its source
     plain, mathematics = figure._suptitle._preprocess_math(figure._suptitle.get_text())
     assert (plain, mathematics) == ("Costs $5 and $6", False)
-
-
-def test_ones_own_axes_may_become_logarithmic_before_or_after():
-    result = hf.simulate(hf.Exp3(2), hf.Bernoulli([0.2, 0.5]), horizon=1000, switching_cost=1, checkpoints="log")
-    for before in (True, False):
-        axes = Figure().subplots()
-        if before:
-            axes.set_xscale("log")
-        result.plot(axes=axes, measures="switches")
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        assert 0 < axes.get_xlim()[0] <= 1
-        assert 0 < axes.get_ylim()[0] <= 1
-        assert axes.get_xlim()[1] >= 1000
-
-
-def test_no_two_of_many_policies_look_alike():
-    from holdfast.report.charts import looks
-
-    names = ["tsallis-switch", "tsallis-inf", "exp3", "exp3-blocks", "base-arithmetic", "base-geometric", "adaptive"]
-    found = looks([*names, *(f"mine:{i}" for i in range(12))])
-    assert len(set(found.values())) == 19

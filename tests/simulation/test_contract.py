@@ -54,7 +54,6 @@ def choose(params, state, announced, streams, block):
 
 @kernel
 def observe(params, state, block, totals, rounds):
-    """Add the loss to the arm's."""
     state.losses[int(block.arm[0]), 0] += totals[0]
     state.rounds[int(block.arm[0]), 0] += rounds
 
@@ -197,7 +196,6 @@ def remembers_the_arm(params, state, announced, streams, block):
 
 @kernel
 def observe_the_last(params, state, block, totals, rounds):
-    """As if no block could begin in between."""
     state.losses[int(state.n[0]), 0] += totals[0]
     state.rounds[int(state.n[0]), 0] += rounds
 
@@ -211,7 +209,6 @@ def observe_by_count(params, state, block, totals, rounds):
 
 @kernel
 def observe_rewards(params, state, block, totals, rounds):
-    """Below the declared range."""
     state.losses[int(block.arm[0]), 0] -= totals[0]
     state.rounds[int(block.arm[0]), 0] += rounds
 
@@ -225,7 +222,6 @@ def observe_logarithms(params, state, block, totals, rounds):
 
 @kernel
 def observe_exponentials(params, state, block, totals, rounds):
-    """Weights that overflow, late."""
     state.losses[int(block.arm[0]), 0] = (state.losses[int(block.arm[0]), 0] + 1.0) * (1.0 + totals[0])
     state.rounds[int(block.arm[0]), 0] += rounds
 
@@ -369,15 +365,12 @@ def total(tables, arms, start, stop, streams, totals):
 
 @kernel
 def gap(tables, arms, start, stop, gaps):
-    """Rounds times the mean gap."""
     for g in range(gaps.shape[0]):
         gaps[g] = (stop - start) * (tables[0][int(arms[g])] - tables[0][0])
 
 
 @dataclass(frozen=True)
 class World(hf.Environment):
-    """Three arms with their means."""
-
     id: ClassVar[str] = "planted"
     total_kernel: ClassVar = staticmethod(total)
     gap_kernel: ClassVar = staticmethod(gap)
@@ -423,7 +416,6 @@ def of_one_game(tables, arms, start, stop, gaps):
 
 @kernel
 def all_or_nothing(tables, arms, start, stop, streams, totals):
-    """One draw for a block, however long."""
     for g in range(totals.shape[0]):
         totals[g] = stop - start if next_uniform(streams, g) < tables[0][int(arms[g])] else 0.0
 
@@ -550,8 +542,6 @@ def answers_less(tables, state, arm):
 
 @dataclass(frozen=True)
 class Answering(hf.ChangingEnvironment):
-    """Losses that grow with each block."""
-
     id: ClassVar[str] = "answering"
     state: ClassVar[type] = Answers
     move_kernel: ClassVar[Any] = staticmethod(stay)

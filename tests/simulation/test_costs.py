@@ -105,15 +105,6 @@ def test_a_function_is_asked_once_for_each_block_that_there_can_be(backend):
     assert asked == list(range(1, 5001))
 
 
-def test_a_function_over_as_many_numbers_as_there_are_rounds():
-    data = [0.25 * (n % 4) for n in range(200)]
-    by_function = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=lambda n: data[n - 1], **GAME)
-    by_list = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=data, **GAME)
-    assert by_function.frame.equals(by_list.frame)
-    one = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=lambda n: 7.0, **GAME | {"horizon": 1})
-    assert set(one.frame["regret_with_switching"] - one.frame["pseudo_regret"]) == {7.0}
-
-
 def test_an_entry_that_is_none_matters_only_to_a_game_that_gets_there():
     """Blocks of ten rounds: 30 of them in 300 rounds, 31 in 301."""
     blocks = hf.TsallisSwitch(2, block_lengths=lambda n: 10, learning_rates=lambda n: 0.5)
@@ -128,17 +119,3 @@ def test_an_entry_that_is_none_matters_only_to_a_game_that_gets_there():
         hf.simulate(blocks, LOSSES, **settings | {"switching_cost": hf.Power(1000.0)})
     with pytest.raises(InvalidParameter, match=r"switching_cost at n=2 must be a finite number"):
         hf.simulate(blocks, LOSSES, **settings | {"switching_cost": lambda n: 1.0 if n < 2 else "x"})
-
-
-def test_a_function_may_itself_simulate():
-    def cost(n):
-        inner = hf.simulate(hf.Exp3(2), LOSSES, switching_cost=lambda m: 0.5 * m, horizon=3, replications=1)
-        return float(inner.frame["switches"][-1])
-
-    result = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=cost, horizon=4, replications=2)
-    assert (result.frame["regret_with_switching"] >= result.frame["pseudo_regret"]).all()
-
-
-def test_an_array_without_a_dimension_is_no_sequence():
-    with pytest.raises(InvalidParameter, match=r"switching_cost must be a finite number .*; got array\(1\.\)"):
-        hf.simulate(hf.Exp3(2), LOSSES, switching_cost=np.array(1.0), **GAME)

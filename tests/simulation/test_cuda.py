@@ -8,7 +8,7 @@ from simulated_gpu import games_alike
 
 pytestmark = pytest.mark.slow
 
-SETTING = """
+PAPERS = """
 K, T = 5, 150
 table = hf.LossTable(np.random.default_rng(0).random((T, K)))
 environments = [hf.Bernoulli.with_gap(K, 0.2), hf.ConstrainedBernoulli(K, 0.3, shuffled=True), hf.Reversal(K, T), table]
@@ -27,10 +27,77 @@ games = [(policy, environment, Costs.of(1.0)) for policy in policies for environ
 for policy in (hf.VaryingTsallisSwitch(K), hf.AdaptiveTsallisSwitch(K, switching_cost="announced")):
     games.append((policy, environments[0], Costs.of(Power(0.5))))
 """
+RIVALS = """
+K, T = 4, 120
+policies = [
+    hf.Ucb1(K, cooldown=3, threshold=0.05), hf.FollowTheLeader(K), hf.HoldForever(K), hf.ThompsonSampling(K),
+    hf.Ucb2(K), hf.BatchedThompson(K), hf.BatchedElimination(K, horizon=T), hf.LazyExp3(K, switching_cost=3.0),
+    hf.AmirTsallis(K, switching_cost=9.0, horizon=T), hf.AnytimeAmirTsallis(K, switching_cost=9.0),
+    hf.StabilityPenaltyMatching(K, switching_cost=0.7),
+    hf.StabilityPenaltyBiasMatching(K, switching_cost=0.7, horizon=T),
+    hf.TrackingSwitch(K, switching_cost=0.3), hf.Guarded(hf.Ucb2(K), switching_cost=0.0),
+]
+environments = [
+    hf.PiecewiseConstant([0, 50], [[0.1, 0.2, 0.3, 0.4], [1.0, 0.5, 0.0, 0.5]]), hf.UnseenTurn(K, T, noise=False),
+    hf.Seasonal(K, T, period=48, shuffled=True), hf.MultiScaleWalk(K, T, 3),
+]
+games = [(policy, environments[0], Costs.of(1.0)) for policy in policies]
+games += [(policies[0], world, Costs.of(1.0)) for world in environments[1:]]
+"""
+FULL_INFORMATION = """
+K, T = 3, 90
+pairs = [[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]]
+policies = [
+    hf.AdaptiveHedgeSwitch(K, switching_cost=0.5), hf.AdaptiveHedgeSwitch(K, switching_cost=0.5, period=(5, 7)),
+    hf.LazyHedge(K, switching_cost=0.5, horizon=T), hf.FixedShare(K, switching_cost=0.5, horizon=T),
+    hf.ShrinkingDartboard(K, switching_cost=0.5, horizon=T), hf.FollowLazyLeader(K, switching_cost=0.5, horizon=T),
+    hf.RandomWalkPerturbation(K), hf.WorkFunctionAlone(K, switching_cost=0.5), hf.Threshold(K, switching_cost=0.5),
+    hf.ForecastPlan(K, switching_cost=0.5, period=6),
+]
+world = hf.PiecewiseConstant([0, 30, 60], [[0.1, 0.5, 0.9], [0.9, 0.1, 0.5], [0.5, 0.9, 0.1]], shuffled=True)
+games = [(policy, world, Costs.of(0.5)) for policy in policies]
+games += [(hf.AdaptiveHedgeSwitch(K, switching_cost=pairs, period=(), forecast_rounds=0), world, Costs.of(pairs))]
+games += [(hf.AdaptiveHedgeSwitch(K, switching_cost="announced", period=()), world, Costs.of(Power(0.3)))]
+"""
+CHANGING = """
+K, T = 3, 90
+environments = [
+    hf.RandomChanges(K, every=20), hf.OrnsteinUhlenbeck(K, time=9), hf.Outages(K, every=20, length=5),
+    hf.Seasons(K, period=20, shuffled=True), hf.CommonJumps(K, every=9), hf.TiringArms(K, time=9),
+    hf.MarkovChain([0.1, 0.5], [[0.9, 0.1], [0.2, 0.8]], n_arms=K),
+]
+policies = [hf.AdaptiveTsallisSwitch(K, switching_cost=1.0), hf.LazyHedge(K, switching_cost=1.0, horizon=T)]
+games = [(policy, environment, Costs.of(1.0)) for policy in policies for environment in environments]
+"""
+DELAYED = """
+K, T = 3, 120
+policies = [hf.AdaptiveTsallisSwitch(K, switching_cost=1.0), hf.Exp3(K)]
+environments = [hf.Bernoulli([0.2, 0.5, 0.5]), hf.RandomChanges(K, every=20)]
+games = [(policy, environment, Costs.of(1.0)) for policy in policies for environment in environments]
+"""
+PAIRED = """
+T = 120
+
+class ByRound(hf.Bernoulli):
+    paired_kernel = None
+
+games = [(hf.TsallisSwitch(3, switching_cost=0.5), world, Costs.of(0.5))
+         for world in (hf.Bernoulli([0.2, 0.5, 0.5], shuffled=True), ByRound([0.2, 0.5, 0.7]))]
+"""
+SETTINGS = {
+    "the paper's": (PAPERS, 38, {}),
+    "rivals": (RIVALS, 17, {}),
+    "full information": (FULL_INFORMATION, 12, {}),
+    "changing worlds": (CHANGING, 14, {}),
+    "delayed": (DELAYED, 4, {"delay": "hf.Delay([0, 4, 9], [3, 9, 12], lost=0.2)"}),
+    "paired": (PAIRED, 2, {"paired": True}),
+}
 
 
-def test_simulated_gpu_plays_the_same_games():
-    assert games_alike(SETTING) == 38
+@pytest.mark.parametrize("name", SETTINGS)
+def test_simulated_gpu_plays_the_same_games(name):
+    setting, games, options = SETTINGS[name]
+    assert games_alike(setting, **options) == games
 
 
 def refusal(prelude: str = "") -> str:

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 import naive_delays
 import numpy as np
 import pytest
-from simulated_gpu import games_alike
 
 import holdfast as hf
 from holdfast.kernels import COMPILED
@@ -110,18 +109,6 @@ def test_any_chunking_and_backend_gives_the_same_games() -> None:
             assert hf.simulate(policy, world, replications=6, backend=backend, **how).frame.equals(whole.frame)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="plays on the simulator of a GPU, once")
-def test_simulated_gpu_plays_the_same_games() -> None:
-    setting = """
-K, T = 3, 120
-policies = [hf.AdaptiveTsallisSwitch(K, switching_cost=1.0), hf.Exp3(K)]
-environments = [hf.Bernoulli([0.2, 0.5, 0.5]), hf.RandomChanges(K, every=20)]
-games = [(policy, environment, Costs.of(1.0)) for policy in policies for environment in environments]
-"""
-    assert games_alike(setting, delay="hf.Delay([0, 4, 9], [3, 9, 12], lost=0.2)") == 4
-
-
 @pytest.mark.plain
 def test_blocks_wait_in_the_order_in_which_they_are_complete() -> None:
     """Against a sorted list, which keeps the order of equals."""
@@ -149,16 +136,6 @@ def test_a_loss_comes_between_the_least_and_the_longest_delay_after_its_round() 
         after = 0 if t % 2 else 4 if u < 0.3 else 1 + int(4 * v)
         there = comes(delays, stream, tally, float(t))
         assert (there, tally.due[0], tally.came[0]) == (t % 2 == 1 or u >= 0.3, t + 1 + after, float(there))
-
-
-@pytest.mark.slow
-@pytest.mark.plain
-def test_a_long_delay_costs_regret() -> None:
-    how = {"horizon": 2000 if COMPILED else 300, "switching_cost": 0.0, "replications": 10}
-    plain, late = (
-        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.9]), delay=delay, **how).final() for delay in (None, hf.Delay(100))
-    )
-    assert late["pseudo_regret_mean"][0] > plain["pseudo_regret_mean"][0] + 20
 
 
 @pytest.mark.plain

@@ -5,8 +5,6 @@ from dataclasses import replace
 import naive_pairs
 import numpy as np
 import pytest
-from simulated_gpu import games_alike
-from statistics_of_samples import SEED, assert_distribution
 
 import holdfast as hf
 from holdfast.kernels import COMPILED
@@ -51,31 +49,6 @@ def test_a_block_counts_the_losses_of_its_rounds(p):
     assert np.array_equal(given, streams())
 
 
-def test_losses_differ_between_arms_and_replications_and_have_their_mean():
-    """20,000 pairs of rounds: independent, each 1 with its probability."""
-    world, pairs = hf.Bernoulli([0.3, 0.3]), []
-    for replication in range(200):
-        given = streams(replication)
-        pairs += [
-            [drawn(world, world.paired_kernel, arm, t, t + 1, given) for arm in (0, 1)]
-            for t in range(1 if not COMPILED else 100)
-        ]
-    cells = np.array(pairs) @ [2, 1]
-    wanted = np.outer([0.7, 0.3], [0.7, 0.3]).ravel()
-    assert_distribution(np.bincount(cells.astype(int), minlength=4), wanted, sees=0.05 if COMPILED else 0.4)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="many draws")
-def test_blocks_have_the_distribution_of_other_games():
-    world = hf.Bernoulli([0.45, 0.5])
-    masses = np.ones(1)
-    for _ in range(23):
-        masses = np.convolve(masses, [0.55, 0.45])
-    totals = [drawn(world, world.paired_kernel, 0, 10, 33, streams(r, SEED)) for r in range(30_000)]
-    assert_distribution(np.bincount(np.array(totals, dtype=int), minlength=24), masses, sees=0.05)
-
-
 def test_an_environment_without_a_kernel_of_its_own_draws_each_round_by_itself():
     world, given = BY_ROUND, streams()
     total = compose_by_round(world.total_kernel)
@@ -97,21 +70,6 @@ def test_paired_games_are_the_same_side_by_side_and_alone(world):
         assert np.array_equal(alone.switches[0], together.switches[i])
     unpaired = run_task(replace(task, paired=False))
     assert not np.array_equal(unpaired.excess, together.excess)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="it starts a process that is not compiled")
-def test_paired_games_are_the_same_on_the_cuda_simulator():
-    setting = """
-T = 120
-
-class ByRound(hf.Bernoulli):
-    paired_kernel = None
-
-games = [(hf.TsallisSwitch(3, switching_cost=0.5), world, Costs.of(0.5))
-         for world in (hf.Bernoulli([0.2, 0.5, 0.5], shuffled=True), ByRound([0.2, 0.5, 0.7]))]
-"""
-    assert games_alike(setting, paired=True) == 2
 
 
 def test_policies_that_do_the_same_meet_the_same_losses_whatever_their_blocks():

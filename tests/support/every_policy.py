@@ -131,7 +131,10 @@ CASES = {
     "base-minimax": Case(
         BaSE(4, horizon=HORIZON, grid="minimax", batches=4), lambda: naive.BaSE(4, HORIZON, "minimax", M=4)
     ),
-    "base, round-robin": Case(BaSE(4, horizon=HORIZON, order="round-robin", gamma=0.1)),
+    "base, round-robin": Case(
+        BaSE(4, horizon=HORIZON, order="round-robin", gamma=0.1),
+        lambda: naive.BaSE(4, HORIZON, "geometric", 0.1, order="round-robin"),
+    ),
     "base, random order": Case(BaSE(4, horizon=HORIZON, order="random", gamma=0.1)),
     "one arm": Case(TsallisSwitch(1, switching_cost=2.0), lambda: naive.TsallisSwitch(1, 2.0)),
     "named arms": Case(TsallisSwitch(arms=["us-east", "eu-west", "ap-south"], switching_cost=0.35)),

@@ -32,7 +32,6 @@ constants = st.builds(
 
 
 def of_the_page(given: Constants) -> dict[str, float]:
-    """The constants by the page's names."""
     budgets = {"kappa_W": given.floor_budget, "kappa_O": given.cap_budget, "kappa_Q": given.switch_weight}
     return {"a": given.longest_step_down, "theta": given.calm, "nu": given.least_noise, **budgets}
 

@@ -27,7 +27,6 @@ PAIRS = {
 
 
 def losses_of(seed: int) -> np.ndarray:
-    """A season, a walk and noise."""
     draw = np.random.default_rng(seed)
     walk = np.cumsum(draw.normal(0, 0.05, (T, K)), axis=0)
     season = 0.2 * np.sin(2 * np.pi * (np.arange(T)[:, None] / 7 + np.arange(K) / K))

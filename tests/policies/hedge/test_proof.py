@@ -17,7 +17,6 @@ rates = st.floats(1e-3, 10.0)
 
 
 def tv(p: np.ndarray, q: np.ndarray) -> float:
-    """Total variation."""
     return float(np.maximum(p - q, 0).sum())
 
 
