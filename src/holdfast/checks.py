@@ -130,11 +130,11 @@ def one_of(parameter: str, value: object, known: Iterable[str]) -> str:
     raise InvalidParameter(parameter, rule, value)
 
 
-def different_names(parameter: str, given: Any) -> tuple[str, ...]:
-    """Return a list of different names, none of them empty."""
+def different_names(parameter: str, given: Any, *, least: int = 0) -> tuple[str, ...]:
+    """Return a list of at least so many different names, none of them empty."""
     rule = "must be a list of different names, each a non-empty string"
     listed = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
-    if not listed or not all(isinstance(name, str) and name for name in given):
+    if not listed or len(given) < least or not all(isinstance(name, str) and name for name in given):
         raise InvalidParameter(parameter, rule, given)
     if len(set(given)) < len(given):
         twice = next(name for name, count in Counter(given).items() if count > 1)

@@ -188,7 +188,7 @@ class Policy(ABC):
 
     def __post_init__(self) -> None:
         if self.arms is not None:
-            self._set("arms", different_names("arms", self.arms))
+            self._set("arms", different_names("arms", self.arms, least=1))
         if self.arms is not None and self.n_arms in (0, len(self.arms)):
             self._set("n_arms", len(self.arms))
         elif self.arms is not None:
