@@ -222,6 +222,26 @@ def test_arms_come_and_go():
 
 
 @pytest.mark.plain
+def test_where_the_arm_in_use_is_gone_the_best_of_the_others_begins_a_visit():
+    """Of what was under way before nothing is left."""
+    policy = hf.TrackingSwitch(3, switching_cost=0.1, guarded=False)
+    game = Game(policy, seed=1)
+    for _ in range(100):
+        arm, _ = game.begin()
+        game.observe(game.block, (0.1, 0.6, 0.4)[arm], 1.0)
+    under_way = {name: [3.0, 4.0, 5.0] for name in ("evidence", "pile", "age", "fresh")}
+    known = {"level": [0.1, 0.6, 0.4], "changed": [0.0] * 3, "looking": 1.0, "seen": 2.0}
+    state = {**game.saved_state(), **under_way, **known}
+    assert state["arm"] == 0.0
+    after = policy.carried_over(state, [1, 2])
+    assert (after["arm"], after["visit"]) == (1.0, state["visit"] + 1)
+    assert [after[name] for name in under_way] == [[4.0, 0.0]] * 3 + [[4.0, 1.0]]
+    assert [after[name] for name in ("stay", "heard", "seen", "hold", "looking")] == [0.0] * 5
+    assert after["anew"][1] == after["mean"][1]
+    assert after["short"] == after["long"] == after["level"][1]
+
+
+@pytest.mark.plain
 def test_an_arm_that_is_not_available_is_replaced_by_the_best_of_the_others():
     player = hf.TrackingSwitch(3, switching_cost=0.1).player(seed=1)
     for _ in range(200):

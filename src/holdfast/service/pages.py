@@ -102,8 +102,8 @@ def page_on_game(service: Service, name: str, title: str, *parts: Html, client: 
 def ago(seconds: float) -> str:
     """Return how long ago a time was, in words.
 
-    >>> ago(30.0), ago(7300.0)
-    ('30 s ago', '2 h ago')
+    >>> ago(119.0), ago(120.0), ago(7300.0)
+    ('119 s ago', '2 min ago', '2 h ago')
     """
     for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 2 * length:
