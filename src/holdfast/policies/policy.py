@@ -179,7 +179,7 @@ class Policy(ABC):
     """False if it does not know its distribution; its blocks then have probability 0."""
 
     reconstructed: ClassVar[bool] = False
-    """True if the paper's text was not at hand: its label says so in every table, legend and page."""
+    """True if the paper's text was not at hand: tables, legends and pages say so, unless the user names it."""
 
     arms: Sequence[str] | None = field(default=None, kw_only=True)
     """Names of the arms, which `ask` then returns."""
