@@ -169,10 +169,6 @@ TYPED = """
 """
 
 
-def test_a_policy_typed_into_standard_input_plays(tmp_path):
-    assert run(tmp_path, TYPED, stdin=True) == "(2, 2)"
-
-
 CELL = """
 from typing import NamedTuple
 from holdfast.kernels import PerArm, Scalar

@@ -146,7 +146,7 @@ def test_gaps_of_a_million_million_rounds_are_exact():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not COMPILED, reason="many draws")
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("name", "start", "stop", "arm"),
     [
@@ -167,11 +167,11 @@ def test_gaps_of_a_million_million_rounds_are_exact():
 def test_totals_with_noise_are_distributed_as_sums_of_rounds(name, start, stop, arm):
     """40 000 totals against the convolution of the rounds: a total variation distance of 0.06 is seen."""
     stream, expected = Stream(SEED, f"{name} {start}"), np.ones(1)
-    totals = [WORLDS[name][0].draw(arm, start, stop, stream) for _ in range(40_000)]
+    totals = [WORLDS[name][0].draw(arm, start, stop, stream) for _ in range(40_000 if COMPILED else 1000)]
     for p in MEANS[name][start:stop, arm]:
         expected = np.convolve(expected, [1 - p, p])
     counts = np.bincount(np.array(totals, dtype=int), minlength=len(expected))
-    assert_distribution(counts, np.abs(expected), sees=0.06)
+    assert_distribution(counts, np.abs(expected), sees=0.06 if COMPILED else 0.35)
 
 
 @pytest.mark.plain

@@ -77,10 +77,6 @@ def test_parameters_are_described(name):
     assert described(DESERVING[name]) == parameters_of(DESERVING[name])
 
 
-def test_the_list_is_not_empty():
-    assert {"simulate", "Player.tell", "Fleet.load", "Router.change", "open", "bounds.theorem_1"} <= DESERVING.keys()
-
-
 SECTIONED = {name: thing for name, thing in public() if re.search(r"(?m)^ *Parameters$", thing.__doc__ or "")}
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import write_up
-from arena import laid_out
 from growth import GAMES, decades, samples_of
 
 import holdfast as hf
@@ -30,11 +29,6 @@ def test_references_resolve(text):
     assert len(re.findall(r"\\label\{", text)) == len(labels)
     known = set(re.findall(r"@\w+\{(\w+),", (PAPER / "references.bib").read_text(encoding="utf-8")))
     assert keys(text, "cite[pt]?") == known  # none missing, none that is not read
-
-
-def test_every_environment_is_closed(text):
-    begun, ended = (sorted(re.findall(rf"\\{word}\{{(\w+\*?)\}}", text)) for word in ("begin", "end"))
-    assert begun == ended
 
 
 def test_figures_and_numbers_are_made_by_the_script(text):
@@ -77,14 +71,6 @@ def test_numbers_are_of_what_the_script_plays():
     played = hf.simulate(policies, world, horizon=10_000, switching_cost=1.0, replications=2, seed=write_up.SEED)
     again = samples_of(played)["adaptive"][10_000]
     assert again == pytest.approx(costs["two-arms-far", "adaptive"][10_000][:2], rel=1e-6)
-
-
-def test_the_script_names_what_there_is():
-    world = write_up.entries(3, 1.0, 100)
-    assert set(world) == set(write_up.POLICIES)
-    assert set(write_up.GAMES) <= {game.name for game in GAMES}
-    assert set(write_up.SETTINGS) <= set(laid_out(10_000))
-    assert len(write_up.GAMES) >= write_up.DRAWN
 
 
 def test_theorems_and_lemmas_are_those_of_the_pages(text):

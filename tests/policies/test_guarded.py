@@ -3,7 +3,7 @@
 import json
 import pickle
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import naive_adaptive
 import naive_guarded
@@ -17,9 +17,7 @@ from holdfast.bounds import safety
 from holdfast.decisions.why import why
 from holdfast.kernels import COMPILED, Kernels, Scalar, kernel
 from holdfast.numerics.random import uniform
-from holdfast.players.game import Game
 from holdfast.players.saves import check_sum
-from holdfast.policies.guarded import Guarding
 from holdfast.policies.policy import PlainBlock, Policy
 
 needs_machine_code = pytest.mark.skipif(not COMPILED, reason="long games")
@@ -351,22 +349,6 @@ def test_theorem_I_is_not_exceeded_by_bad_rules():
                 assert cost < 1.5 * hf.bounds.theorem_1(n_arms=K, switching_cost=lam, horizon=T)
 
 
-@needs_machine_code
-@pytest.mark.slow
-@pytest.mark.parametrize("lam", [0.3, 1.0, 4.0])
-def test_where_nothing_changes_the_guard_looks_rarely_and_never_takes_over(lam):
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        means = np.full(4, 0.5) if seed % 3 == 0 else rng.random(4)
-        game = Game(hf.TrackingSwitch(4, switching_cost=lam), seed=seed)
-        for losses in (rng.random((10_000, 4)) < means).astype(float):
-            arm, _ = game.begin()
-            game.observe(game.block, losses[arm], 1.0)
-        found = cast(Guarding, game.policy).guard_of(game.state)
-        assert found.taken_over == 0
-        assert found.spent < 0.03 * hf.bounds.theorem_1(n_arms=4, switching_cost=lam, horizon=10_000)
-
-
 @pytest.mark.plain
 def test_a_function_of_the_rounds_so_far():
     def rule(rounds):
@@ -439,20 +421,6 @@ def test_a_player_says_where_its_guard_stands():
 def test_what_is_not_a_rule_is_refused(options, named):
     with pytest.raises(hf.InvalidParameter, match=f"^{named}"):
         hf.Guarded(**options)
-
-
-@pytest.mark.plain
-def test_arms_come_and_go_under_a_fresh_account():
-    router = hf.open("memory:", "g", hf.TrackingSwitch(arms=["a", "b"], switching_cost=0.1), seed=1)
-    for _ in range(40):
-        decision = router.ask()
-        router.tell(decision.id, 0.2 if decision.arm == "a" else 0.6)
-    router.change(add_arms=["c"], reason="new")
-    router.change(retire_arms=["a"], reason="gone")
-    for _ in range(40):
-        decision = router.ask()
-        assert decision.arm != "a"
-        router.tell(decision.id, 0.4)
 
 
 @pytest.mark.plain

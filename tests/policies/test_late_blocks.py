@@ -95,7 +95,7 @@ def test_any_order_of_observations_comes_to_the_same(name):
         assert p == pytest.approx(results[0][1], rel=1e-8)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", {case.policy.id: name for name, case in CASES.items()}.values())
 def test_blocks_that_are_kept_play_as_blocks_in_place(name):
     """Serial play through values that were stored as numbers: the same bits."""
     blocks_are_values(CASES[name].policy, HORIZON // 2 if COMPILED else 100)

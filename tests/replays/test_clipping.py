@@ -3,7 +3,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from commands import command_here
 
 import holdfast as hf
 from holdfast.data.records import read_trace
@@ -110,17 +109,6 @@ def test_forecasts_are_heard_clipped_too():
 def test_one_range_is_enough(options):
     with pytest.raises(hf.InvalidParameter, match="clip has the units of what policies hear: leave out units and resc"):
         hf.replay(SPIKES, OWN, clip=CLIP, **options, **OPTIONS)
-
-
-@pytest.mark.slow
-def test_the_command(tmp_path):
-    pl.DataFrame(SPIKES, schema=["a", "b", "c"]).write_csv(tmp_path / "t.csv")
-    common = ("replay", str(tmp_path / "t.csv"), "--switching-cost", "20", "--policies", "follow-the-leader")
-    run = command_here(*common, "--clip", "0,200", "--replications", "2")
-    assert run.returncode == 0, run.stderr
-    assert "* Policies hear losses clipped to 0 to 200" in run.stdout
-    run = command_here(*common, "--clip", "200")
-    assert (run.returncode, run.stderr[:50]) == (2, "holdfast: --clip must be two numbers LO,HI, such a")
 
 
 def test_a_record_of_short_numbers_is_clipped_to_any():

@@ -135,17 +135,6 @@ def test_killed_workers_cost_a_retry_and_not_the_run(two_workers, victims):
     assert there.frame.equals(here.frame)
 
 
-def test_an_error_of_a_worker_comes_back_as_it_is(two_workers):
-    with pytest.raises(hf.InvalidParameter, match="switching_cost must have an entry for every block played"):
-        hf.simulate(
-            hf.TsallisInf(2),
-            hf.Bernoulli([0.1, 0.2]),
-            backend="dask",
-            scheduler=two_workers.scheduler_address,
-            **SETTINGS | {"switching_cost": [1.0, 2.0, 3.0]},
-        )
-
-
 NOWHERE = DaskCluster("tcp://127.0.0.1:9")
 NOBODY = r"no Dask scheduler with workers answers at tcp://127\.0\.0\.1:9: "
 

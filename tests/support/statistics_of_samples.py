@@ -55,17 +55,6 @@ def assert_variance(sample: ArrayLike, mean: float, variance: float, *, sees: fl
     assert_mean((np.asarray(sample, dtype=np.float64) - mean) ** 2, variance, sees=sees)
 
 
-def assert_same_mean(one: ArrayLike, other: ArrayLike, *, sees: float) -> None:
-    """Two independent samples have the same mean (column by column).
-
-    As `assert_mean`, on the difference of the means, whose variance is the sum of the two (Welch).
-    """
-    a, b = (np.asarray(sample, dtype=np.float64) for sample in (one, other))
-    a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
-    error = np.sqrt(a.var(axis=0, ddof=1) / len(a) + b.var(axis=0, ddof=1) / len(b))
-    _assert_close(a.mean(axis=0), b.mean(axis=0), error, sees)
-
-
 def assert_distribution(counts: ArrayLike, probabilities: ArrayLike, *, sees: float) -> None:
     """`counts` of independent draws have these cell `probabilities`.
 

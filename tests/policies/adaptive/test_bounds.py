@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from naive_adaptive import Adaptive
-from typer.testing import CliRunner
 
 import holdfast as hf
 from holdfast import Constants, bounds
-from holdfast.cli import app
 
 CLOSE = 1e-12
 
@@ -192,13 +190,3 @@ def test_the_certificate_of_a_saved_game_exceeds_what_it_lost():
 def test_refusals(make, message):
     with pytest.raises(hf.InvalidParameter, match=message):
         make()
-
-
-def test_the_command_shows_them():
-    options = "--arms 8 --switching-cost 0 --horizon 1e5 --gaps 0.1"
-    said = CliRunner().invoke(app, ["bounds", *options.split()])
-    assert said.exit_code == 0
-    assert "\nAdaptive  " in said.output
-    assert "\nAdaptive constrained  " in said.output
-    with_cost = CliRunner().invoke(app, ["bounds", *options.replace("cost 0", "cost 1").split()])
-    assert "\nAdaptive constrained  " in with_cost.output

@@ -1,8 +1,5 @@
 """Every expert stands where its naive twin stands, whatever the losses, costs, forecasts and available arms are."""
 
-import re
-import runpy
-from pathlib import Path
 from typing import Any
 
 import naive_experts as naive
@@ -140,11 +137,3 @@ def test_the_work_function_costs_as_much_as_is_proved() -> None:
                 player.tell(losses)
             best = hf.best_plan(table, lam).cost - lam
             assert cost <= (2 * K - 1 + (K - 1) / lam) * best + (K - 1) * (2 * lam + 1) + 1e-9
-
-
-def test_the_path_of_the_documents_plays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    document = Path(__file__).parents[3] / "docs/full_information.md"
-    _, example = re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
-    (tmp_path / "cautious.py").write_text(example, encoding="utf-8")
-    runpy.run_path(str(tmp_path / "cautious.py"), run_name="__main__")
-    assert "hedge-switch" in capsys.readouterr().out
