@@ -149,7 +149,8 @@ def test_a_ribbon_is_drawn_where_arms_were_held():
     with styled():
         (axes,) = draw_ribbon(Ribbon(["a", "b"], {"x": [0, 0, 0, 1, 1, 0, 0, 0]})).axes
     (bars,) = axes.collections
-    assert [tuple(np.asarray(path.vertices)[[0, 2], 0]) for path in bars.get_paths()] == [(0, 3 / 8), (3 / 8, 5 / 8), (5 / 8, 1)]
+    drawn = [tuple(np.asarray(path.vertices)[[0, 2], 0]) for path in bars.get_paths()]
+    assert drawn == [(0, 3 / 8), (3 / 8, 5 / 8), (5 / 8, 1)]
     assert axes.get_xlim() == (0, 1)
 
 
