@@ -14,6 +14,7 @@ from games import SWITCH, Work, arms_of, play
 from places import fresh_schema
 from postgres_server import PrivateServer
 from proxy import CuttingProxy
+from test_failures import locked
 from threads import at_once
 
 import holdfast as hf
@@ -209,17 +210,13 @@ def test_without_a_fallback_the_deadline_is_an_error(place):
 def test_a_fallback_without_a_deadline_waits_as_long_as_the_game_says(folder, caplog, monkeypatch):
     monkeypatch.setattr("holdfast.decisions.router.LOG.filters", [Sparse()])  # which has seen no other test
     router = hf.open(f"sqlite:///{folder}/g.db", "game", SWITCH, seed=1, timeout=0.1)
-    blocking = sqlite3.connect(folder / "g.db", isolation_level=None)
-    blocking.execute("BEGIN IMMEDIATE")
-    with caplog.at_level(logging.WARNING, logger="holdfast"):
+    with locked(folder / "g.db"), caplog.at_level(logging.WARNING, logger="holdfast"):
         assert not router.ask(fallback="c").recorded
         router.store.patient = False
         assert not router.ask(3, fallback="c", deadline=0.01)[0].recorded
     assert len(caplog.records) == 1
     assert "the answer is the fallback 'c', which is not recorded" in caplog.text
     assert "another process has kept it locked" in caplog.text
-    blocking.rollback()
-    blocking.close()
     assert router.ask(fallback="c").recorded
 
 

@@ -4,9 +4,10 @@ import signal
 import sqlite3
 import threading
 import time
+from contextlib import closing, contextmanager
 
 import pytest
-from games import SWITCH, Work, arms_of
+from games import SWITCH, Work, arms_of, play
 from places import fresh_schema
 
 import holdfast as hf
@@ -33,19 +34,37 @@ def in_threads(count, work):
     return found, time.monotonic() - begun
 
 
+@contextmanager
+def locked(file):
+    """Somebody else has the file."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.rollback()
+
+
+@contextmanager
+def alarms(handler, *seconds):
+    """A signal comes after so many seconds, and again and again."""
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, *seconds)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_one_failure_answers_all_who_wait(folder):
     """Twelve threads at a locked file wait together, not one after the other."""
     url = f"sqlite:///{folder}/g.db"
     router = hf.open(url, "game", SWITCH, seed=1, timeout=1.0)
     others = [hf.open(url, f"other {i}", SWITCH, seed=1, timeout=1.0) for i in range(4)]
     router.ask()
-    blocking = sqlite3.connect(folder / "g.db", isolation_level=None)
-    blocking.execute("BEGIN IMMEDIATE")
-    found, seconds = in_threads(12, lambda i: (others[i - 8] if i >= 8 else router).ask())
+    with locked(folder / "g.db"):
+        found, seconds = in_threads(12, lambda i: (others[i - 8] if i >= 8 else router).ask())
     assert all(isinstance(error, hf.StoreError) for error in found)
     assert seconds < 7  # one after the other would take 12
-    blocking.rollback()
-    blocking.close()
     assert router.rounds == 1
 
 
@@ -118,15 +137,10 @@ def test_a_refused_call_in_a_signal_handler_leaves_the_outer_call_whole(lasting_
         except hf.StoreError as error:
             refused.append(str(error))
 
-    before = signal.signal(signal.SIGALRM, handle)
     rounds = 0
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0013)
+    with alarms(handle, 0.001, 0.0013):
         for _ in range(150):
             rounds += len(router.ask(4))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
     assert refused
     assert all("cannot be used from within a call that uses it" in text for text in refused)
     assert router.rounds == rounds + sum(made)
@@ -135,23 +149,23 @@ def test_a_refused_call_in_a_signal_handler_leaves_the_outer_call_whole(lasting_
     ][:100]
 
 
-def test_ctrl_c_is_heard_while_sqlite_waits(folder):
-    router = hf.open(f"sqlite:///{folder}/g.db", "game", SWITCH, seed=1)
-    blocking = sqlite3.connect(folder / "g.db", isolation_level=None)
-    blocking.execute("BEGIN IMMEDIATE")
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+def stop(*_):
+    raise TimeoutError("enough")
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, stop])
+def test_a_signal_is_heard_while_sqlite_waits_and_leaves_the_file_free(folder, handler):
+    url = f"sqlite:///{folder}/g.db"
+    router, other = hf.open(url, "game", SWITCH, seed=1), hf.open(url, "other", SWITCH, seed=2)
     begun = time.monotonic()
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(KeyboardInterrupt):
-            router.ask()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+    with locked(folder / "g.db"), alarms(handler, 0.2), pytest.raises((KeyboardInterrupt, TimeoutError)):
+        router.ask()
     assert time.monotonic() - begun < 5
-    blocking.rollback()
-    blocking.close()
-    assert router.ask().block == 1
+    assert router.rounds == 0
+    play(router, 3)
+    play(other, 3)
+    with locked(folder / "g.db"):
+        assert router.rounds == 3
 
 
 def test_an_opening_waits_while_somebody_has_the_file_alone(folder):

@@ -73,44 +73,6 @@ def test_threads_share_one_router(place):
     assert router.history.totals.told == 100
 
 
-def test_a_call_that_is_interrupted_while_it_waits_for_the_file_leaves_it_free(folder):
-    """By a signal handler that raises, such as Ctrl-C's."""
-    url = f"sqlite:///{folder}/g.db"
-    router, other = hf.open(url, "game", SWITCH, seed=1), hf.open(url, "other", SWITCH, seed=2)
-    router.ask()
-    locked, interrupted = FORK.Event(), FORK.Event()
-
-    def hold():
-        connection = sqlite3.connect(folder / "g.db", isolation_level=None)
-        connection.execute("BEGIN IMMEDIATE")
-        locked.set()
-        interrupted.wait(60)
-        connection.execute("COMMIT")
-
-    def stop(*_):
-        raise TimeoutError("enough")
-
-    worker = FORK.Process(target=hold)
-    worker.start()
-    assert locked.wait(60)
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
-    try:
-        with pytest.raises(TimeoutError, match="enough"):
-            router.ask()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-        interrupted.set()
-    worker.join()
-    assert router.rounds == 1
-    play(router, 3)
-    play(other, 3)
-    connection = sqlite3.connect(folder / "g.db", isolation_level=None, timeout=1.0)
-    connection.execute("BEGIN IMMEDIATE")
-    connection.close()
-
-
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 def test_workers_killed_at_random_moments_lose_and_double_nothing(store, request, folder):
     """scripts/kill_trials.py does this a thousand times."""
@@ -220,53 +182,42 @@ def test_threads_wait_together_for_a_server_that_is_gone(own_server):
     assert [router.rounds for router in routers] == [1, 1]
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a small disk")
-def test_a_full_disk_is_one_clear_error_and_loses_nothing(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", disk], check=False)
-    if mounted.returncode:
-        pytest.skip("mounting is not allowed here")
-    try:
-        router = hf.open(f"sqlite:///{disk}/g.db", "game", SWITCH, seed=1)
-        told = []
-
-        def play_on():
-            while True:
-                for decision in router.ask(50):
-                    router.tell(decision.id, 0.5)
-                    told.append(decision.id)
-
-        with pytest.raises(hf.StoreError, match=r"the disk is full .* nothing was changed"):
-            play_on()
-        totals = router.history.totals
-        assert totals.told == len(told)
-        assert totals.rounds % 50 == 0
-        subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
-        router.tell([(d.id, 0.5) for d in router.open_decisions])
-        twin = hf.open("memory:", "twin", SWITCH, seed=1)
-        for _ in range(totals.rounds // 50):
-            twin.tell([(d.id, 0.5) for d in twin.ask(50)])
-        assert [d.arm for d in router.ask(50)] == [d.arm for d in twin.ask(50)]
-        router.close()
-    finally:
-        subprocess.run(["umount", disk], check=True)
+def remount(disk, option):
+    subprocess.run(["mount", "-o", f"remount,{option}", disk], check=True)
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a disk that cannot be written")
-def test_a_disk_that_cannot_be_written_is_one_clear_error(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", disk], check=False).returncode:
-        pytest.skip("mounting is not allowed here")
-    try:
-        with hf.open(f"sqlite:///{disk}/g.db", "game", SWITCH, seed=1) as router:
-            play(router, 5)
-        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-        with pytest.raises(hf.StoreError, match=r"g\.db.*(cannot be written|cannot be opened)"):
-            hf.open(f"sqlite:///{disk}/g.db", "game").ask()
-    finally:
-        subprocess.run(["umount", disk], check=True)
+def test_a_full_disk_is_one_clear_error_and_loses_nothing(small_disk):
+    remount(small_disk, "size=512k")
+    router = hf.open(f"sqlite:///{small_disk}/g.db", "game", SWITCH, seed=1)
+    told = []
+
+    def play_on():
+        while True:
+            for decision in router.ask(50):
+                router.tell(decision.id, 0.5)
+                told.append(decision.id)
+
+    with pytest.raises(hf.StoreError, match=r"the disk is full .* nothing was changed"):
+        play_on()
+    totals = router.history.totals
+    assert totals.told == len(told)
+    assert totals.rounds % 50 == 0
+    remount(small_disk, "size=8m")
+    router.tell([(d.id, 0.5) for d in router.open_decisions])
+    twin = hf.open("memory:", "twin", SWITCH, seed=1)
+    for _ in range(totals.rounds // 50):
+        twin.tell([(d.id, 0.5) for d in twin.ask(50)])
+    assert [d.arm for d in router.ask(50)] == [d.arm for d in twin.ask(50)]
+    router.close()
+
+
+def test_a_disk_that_cannot_be_written_is_one_clear_error(small_disk):
+    remount(small_disk, "size=8m")
+    with hf.open(f"sqlite:///{small_disk}/g.db", "game", SWITCH, seed=1) as router:
+        play(router, 5)
+    remount(small_disk, "ro")
+    with pytest.raises(hf.StoreError, match=r"g\.db.*(cannot be written|cannot be opened)"):
+        hf.open(f"sqlite:///{small_disk}/g.db", "game").ask()
 
 
 def test_files_that_are_no_store(tmp_path):
