@@ -21,28 +21,6 @@ def whose(router):
     return [block.forced == 2 for block in router.history.blocks()]
 
 
-def test_a_block_of_the_rule_is_played_by_it_and_the_policy_does_not_hear_of_it(place):
-    router, plain = place.open(policy=SWITCH, seed=1, holdback=0.4), place.open("plain", SWITCH, seed=1)
-    own = []
-    for t in range(120):
-        decision = router.ask(rule="c")
-        if not whose(router)[-1]:
-            own.append(decision)
-        router.tell(decision.id, (t % 5) / 5 if whose(router)[-1] else 0.25)
-    assert 5 < sum(whose(router)) < len(whose(router)) - 5
-    by = {block.number: block for block in router.history.blocks()}
-    assert all((b.arm, b.probability) == (2, 1.0) for b in by.values() if b.forced)
-    twin = []
-    for _ in own:
-        twin.append(plain.ask())
-        plain.tell(twin[-1].id, 0.25)
-    assert [(d.arm, d.probability) for d in own] == [(d.arm, d.probability) for d in twin]
-    frame = router.history.frame
-    assert frame["by"].to_list() == ["rule" if block.forced else "policy" for block in by.values()]
-    assert set(frame["drawn"].to_list()) == {"a", "b", "c"}
-    assert router.history.log["status"].to_list().count("rule") == 120 - len(own)
-
-
 @pytest.mark.parametrize("name", [name for name in POLICIES if name != "base"])
 def test_what_the_policy_would_draw_is_recorded_with_its_probability(name):
     """In a shadow nothing is learnt: each block is what the policy would begin with."""

@@ -29,7 +29,6 @@ pytestmark = pytest.mark.slow
 NOT_HERE = {
     "test_a_decision_is_followed_in_a_shell",
     "test_a_forecast_is_given_in_a_shell",
-    "test_a_paused_arm_is_not_handed_out_by_any_process",
     "test_a_scale_that_was_changed_counts_for_all_processes_at_once",
     "test_operators_have_a_shell",
     "test_a_process_that_runs_while_the_store_is_converted_writes_nothing_more",
