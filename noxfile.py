@@ -26,7 +26,7 @@ CORE = (
     "tests/players/test_saved_players.py",
     "tests/frozen/test_simulations.py",
     "tests/simulation/test_simulation.py",
-    "tests/decisions/test_model.py",
+    "tests/decisions/test_pairs.py",
 )
 WITH_PROCESSES = ("tests/package/test_cli.py", "tests/simulation/test_executors.py", "tests/service/test_api.py")
 RESOLUTION = {"oldest": "lowest-direct", "newest": "highest"}
