@@ -1,4 +1,4 @@
-"""The rules alone, without a store, against the model: rows are lists, and every call is one view."""
+"""The rules alone, without a store: rows are lists, and every call is one view."""
 
 from dataclasses import replace
 

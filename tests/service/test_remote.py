@@ -17,7 +17,7 @@ import test_outcomes
 import test_store_contract as contract
 from games import play
 from places import Clock, Place
-from service import InThread, free_port, opened, problem
+from service import InThread, free_port, problem
 
 import holdfast as hf
 from holdfast.decisions.remote import LibraryServer, RemoteExecutor, RemoteRouter
@@ -228,11 +228,6 @@ def test_a_lost_answer_is_asked_for_again_by_the_same_name(place, monkeypatch):
     assert router.rounds == 1
 
 
-def test_a_game_opened_by_its_server_can_be_opened_in_its_store(place, folder):
-    router = opened(type("Web", (), {"url": place.at}), seed=4)
-    assert hf.open(f"sqlite:///{folder}/games.db", "game", clock=place.clock).policy == router.policy
-
-
 def test_who_has_no_token_is_not_allowed(guarded, tokens):
     reader = tokens.make("read")
     for token in (None, "hf_00000000_nobody", reader):
@@ -247,7 +242,7 @@ def test_old_rows_are_removed_through_a_server(place):
     days = router.history.days
     assert router.history.compact(keep=2) > 10
     assert router.history.compact(keep=2) == 0
-    assert len(router.history.frame) == 2 + (router.hold > 0) * 0
+    assert len(router.history.frame) == 2
     assert router.history.days.equals(days)
     assert days["rounds"].sum() > 50
 
