@@ -43,8 +43,8 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     value, bounds, ruled, down = 0.0, setup.bounds, None, frozenset[int]()
     try:
         told = rule if setup.announces == "rule" else None
-        announced = any(value is not None for value in (request.switching_cost, request.loss_bound, told))
-        if announced or (setup.announces is not None and n > head.rounds - head.handed):
+        nothing = request.switching_cost is request.loss_bound is told is None
+        if not nothing or (setup.announces is not None and n > head.rounds - head.handed):
             said = {"switching_cost": request.switching_cost, "loss_bound": request.loss_bound, "rule": told}
             value, bounds = announced_value(setup.policy, said)
         if request.fallback is not None:  # unknown to its caller: another process may have added it
