@@ -611,6 +611,11 @@ def test_a_class_is_made_with_what_it_needs_and_a_name_is_found():
         assert hf.check(thing).seconds > 0
     with pytest.raises(InvalidParameter, match="check must be given a policy or an environment"):
         hf.check(3)
+    unmarked: Any = type(
+        "Unmarked", (Right,), {"__annotations__": {"rate": float}, "rate": 0.1, "__module__": __name__}
+    )
+    with pytest.raises(HoldfastError, match=r"Unmarked must be marked @dataclass\(frozen=True\): rate is no field"):
+        hf.check(unmarked)
 
 
 def test_one_of_each_class_of_ones_own_is_checked_before_a_run(monkeypatch):

@@ -136,6 +136,10 @@ def _made(thing: Any) -> Any:
 
 def _needed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values of the parameters that a class needs and that are not given."""
+    unmarked = [name for name, of in inspect.get_annotations(kind).items() if "ClassVar" not in str(of)]
+    if unmarked and "__dataclass_fields__" not in vars(kind):
+        rule = f"must be marked @dataclass(frozen=True): {unmarked[0]} is no field otherwise"
+        raise HoldfastError(f"{kind.__name__} {rule}{place_of(None, kind)}")
     own = {one.name: one for one in fields(kind) if one.init}
     wanted = {name: value for name, value in NEEDED.items() if name in own and name not in values}
     if "arms" in values:
