@@ -95,12 +95,6 @@ def test_lower_bound_has_its_logarithm():
     assert ratio(10**24) / ratio(10**12) == pytest.approx(2, rel=0.03)
 
 
-@given(arms, costs, st.integers(100, 10**12))
-def test_lower_bound_is_below_theorem_1(K, lam, T):
-    case = {"n_arms": K, "switching_cost": lam, "horizon": T}
-    assert bounds.lower_bound(**case) <= bounds.theorem_1(**case)
-
-
 # --------------------------------------------------------------------------------- Theorem 2 and Corollary 3
 
 

@@ -75,37 +75,26 @@ def test_a_gap_that_is_no_number_ends_in_an_error():
         play(Own(gap=math.nan))
 
 
-class WithTables(Own):
-    tables: ClassVar = [np.array([0.5, 0.0])]
-
-
-class WithMeans(Own):
-    def expected(self, start, stop):
-        return np.zeros(3)
-
-
-class WithExcess(Own):
-    def excess(self, stop):
-        return 0.0
-
-
-class WithRange(Own):
-    units = (1, 0)
-
-
-class WithRounds(Own):
-    rounds = 0
+def wrong(name, **members):
+    """That environment with something else in a place."""
+    return type(name, (Own,), members)()
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        (WithTables(), r"tables of WithTables must be a tuple of arrays; got \[array"),
-        (WithMeans(), r"expected of WithMeans must be 2 finite numbers, one per arm; got array\(\[0"),
-        (WithExcess(), r"excess of WithExcess must be 2 finite numbers, one per arm; got 0.0"),
-        (WithRange(), r"units of WithRange must be two numbers .*; got \(1, 0\)"),
-        (WithRounds(), r"rounds of WithRounds must be a whole number from 1 to \d+; got 0"),
+        (wrong("WithTables", tables=[np.zeros(2)]), r"tables of WithTables must be a tuple of arrays; got \[array"),
+        (
+            wrong("WithMeans", expected=lambda self, start, stop: np.zeros(3)),
+            r"expected of WithMeans must be 2 finite numbers, one per arm; got array\(\[0",
+        ),
+        (
+            wrong("WithExcess", excess=lambda self, stop: 0.0),
+            r"excess of WithExcess must be 2 finite numbers, one per arm; got 0.0",
+        ),
+        (wrong("WithRange", units=(1, 0)), r"units of WithRange must be two numbers .*; got \(1, 0\)"),
+        (wrong("WithRounds", rounds=0), r"rounds of WithRounds must be a whole number from 1 to \d+; got 0"),
         (Own(reference=2), r"reference of Own, an arm, must be a whole number from 0 to 1; got 2"),
         (Own(n_arms="2"), r"n_arms of Own must be a whole number of at least 1; got '2'"),
         (Own(shuffled="no"), r"shuffled must be True or False; got 'no'"),
