@@ -28,6 +28,10 @@ TWINS: dict[str, tuple[hf.Policy, Any]] = {
     "ucb2, slow": (hf.Ucb2(K, alpha=0.01), naive_rivals.Ucb2(K, 0.01)),
     "ucb2, doubling": (hf.Ucb2(K, alpha=1.0), naive_rivals.Ucb2(K, 1.0)),
     "ts2": (hf.BatchedThompson(K), naive_rivals.Ts2(K, 0.1)),
+    "batched-elimination": (
+        hf.BatchedElimination(K, horizon=HORIZON, batches=6),
+        naive_rivals.BatchedElimination(K, HORIZON, 6),
+    ),
     "base, random order": (
         hf.BaSE(K, horizon=HORIZON, order="random", gamma=0.1),
         naive.BaSE(K, HORIZON, "geometric", 0.1, order="random"),

@@ -79,6 +79,7 @@ def test_every_path_is_its_naive_twin(table: bool, closing: bool) -> None:
             assert a == b, f"round {t} of seed {seed}: {policy.mixed}"
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("period", [7, 24])
 def test_a_period_is_found_as_its_naive_twin_finds_it(period: int) -> None:
     draw, rounds = np.random.default_rng(period), 330
