@@ -172,8 +172,10 @@ def test_powers():
     assert element("p", Html("<b>a</b>"), "<b>", class_="x", hidden=None) == '<p class="x"><b>a</b>&lt;b&gt;</p>'
 
 
-def test_a_heat_map_colours_by_how_much_better_or_worse():
-    text = heat_map(HeatMap(["a"], list("bcdef"), np.array([[1.0, 0.1, 10.0, 1e9, np.nan]]), [list("bcdef")]))
+@pytest.mark.parametrize(("middle", "limit"), [(1.0, 10.0), (2.0, 8.0)])
+def test_a_heat_map_colours_by_how_much_better_or_worse(middle, limit):
+    values = middle * np.array([[1.0, 1 / limit, limit, 1e9, np.nan]])
+    text = heat_map(HeatMap(["a"], list("bcdef"), values, [list("bcdef")], middle=middle, limit=limit))
     assert re.findall(r'class="(better|worse)" style="--strength: (\d+)%"', text) == [
         ("better", "0"),
         ("better", "100"),
