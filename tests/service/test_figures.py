@@ -49,6 +49,7 @@ def played(tmp_path_factory):
             outcome = {"error": True} if bad else {"latency": 0.2 + t % 10 / 5, "price": t % 3 / 100}
             router.tell(decision.id, **outcome)
         router.pause("north", reason="fails")
+    clock.now += 90.0
     with InThread(url, clock=clock) as web:
         connection = sqlite3.connect(f"{folder}/games.db")
         connection.row_factory = sqlite3.Row

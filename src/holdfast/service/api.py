@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -569,7 +568,7 @@ async def metrics(service: Service, request: Request, client: Token) -> Response
     service.metrics.waiting.set(sum(game.waiting for game in service.games.opened.values()))
     names = [name for name in await service.games.names() if client.sees(name)]
     lines: list[GameLine] = [await service.line(name) for name in names]
-    text = service.metrics.text(lines, time.time())
+    text = service.metrics.text(lines, service.clock())
     return Response(text, media_type="text/plain; version=0.0.4")
 
 

@@ -7,7 +7,6 @@ game has changed.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -204,7 +203,7 @@ async def show_list(service: Service, request: Request, client: Token) -> Respon
     """All games."""
     names = [name for name in await service.games.names() if client.sees(name)]
     lines = [await service.line(name) for name in names[:MOST_LISTED]]
-    now = time.time()
+    now = service.clock()
     if not lines:
         words = "No game has begun yet. A PUT to /v1/games/NAME begins one; docs/service.md shows how."
         return page(service.root, "Games", element("p", words, class_="empty"), client=client)
