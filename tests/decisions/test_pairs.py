@@ -228,9 +228,9 @@ class Play:
         for call in range(calls):
             uneven = self.accidents.uniform(0.9, 1.1) if self.model.auto else 1.0  # else a mean wait ties with a wait
             self.clock.now += self.row["pace"] * uneven * float(self.rng.choice([0.0, 1.0, 3.0]))
-            if self.accidents.random() < 0.03:
+            if self.accidents.random() < 0.05:
                 self.settle()
-                self.clock.now += self.accidents.choice([-5.0, -1000.0, 4000.0])
+                self.clock.now += self.accidents.choice([-5.0, -3000.0, 4000.0])
             if crashes and self.accidents.random() < 0.05:
                 self.interrupt()
             self.step()
