@@ -166,7 +166,9 @@ def test_backup_and_restore_under_running_workers(folder):
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert sorted(file.name for file in folder.iterdir()) == ["copy.db", "g.db", "g.db-shm", "g.db-wal"]
     later = play(other, 30, 30)
+    seen = other.executor.read(lambda transaction, _: transaction.head.revision)
     kept = restore(copy, url)
+    assert other.executor.read(lambda transaction, _: transaction.head.revision) > seen  # events go on
     assert kept is not None
     assert kept.parent == folder
     assert hf.open(f"sqlite:///{kept}", "game").rounds == 60

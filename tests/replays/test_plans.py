@@ -65,6 +65,20 @@ def test_limited_plan_is_the_least_of_all_plans_within_the_limit(table, cost, mo
     assert plan.cost == pytest.approx(min(every_plan(table, cost, most).values()), rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_plan_with_a_cost_for_each_pair_is_the_least_of_all(seed):
+    """To go back costs another amount than to go; the first play costs nothing."""
+    table, costs = np.random.default_rng(seed).random((5, 3)), [[0.0, 0.2, 0.3], [0.3, 0.0, 0.25], [0.15, 0.3, 0.0]]
+
+    def cost_of(arms):
+        paid = math.fsum(costs[a][b] for a, b in itertools.pairwise(arms))
+        return math.fsum(table[t, arm] for t, arm in enumerate(arms)) + paid
+
+    plan = hf.best_plan(table, costs)
+    least = min(map(cost_of, itertools.product(range(3), repeat=5)))
+    assert (plan.cost, cost_of(plan.arms.tolist())) == pytest.approx((least, least))
+
+
 @given(table=SMALL, costs=st.lists(COSTS, max_size=3), most=st.integers(0, 7))
 def test_one_pass_gives_what_single_ones_give(table, costs, most):
     found = hindsight(table, costs, most)
