@@ -60,7 +60,10 @@ ROOMS = {
     ),
     "statistics": Room(
         ("numerics/statistics.py", "lab/judge.py", "decisions/holdout.py", "replays/costs.py"),
-        ("tests/numerics", "tests/lab", "tests/decisions/test_held_back.py", "tests/replays", "tests/results"),
+        (
+            *("tests/numerics", "tests/lab", "tests/replays", "tests/results"),
+            *("tests/decisions/test_held_back.py", "tests/decisions/test_shares.py"),
+        ),
     ),
     "bounds": Room(
         ("bounds/*.py",), ("tests/bounds", "tests/frozen/test_numbers.py", "tests/policies/adaptive/test_bounds.py")

@@ -4,12 +4,13 @@ import itertools
 import math
 
 import hypothesis.strategies as st
+import naive_worlds
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 import holdfast as hf
-from holdfast.numerics.hindsight import hindsight
+from holdfast.numerics.hindsight import hindsight, plan_costs
 
 SMALL = st.integers(1, 6).flatmap(
     lambda rounds: st.integers(1, 3).flatmap(
@@ -63,6 +64,12 @@ def test_limited_plan_is_the_least_of_all_plans_within_the_limit(table, cost, mo
     check(plan, table, cost)
     assert plan.switches <= most
     assert plan.cost == pytest.approx(min(every_plan(table, cost, most).values()), rel=1e-12, abs=1e-12)
+
+
+def test_the_least_costs_after_pieces_of_a_table_are_those_of_its_rounds():
+    table = np.random.default_rng(1).random((30, 3))
+    found, slow = plan_costs([table[:1], table[1:12], table[12:]], 0.4), naive_worlds.plan_costs(table.tolist(), 0.4)
+    assert found.tolist() == pytest.approx([slow[0], slow[11], slow[29]])
 
 
 @pytest.mark.parametrize("seed", range(5))
