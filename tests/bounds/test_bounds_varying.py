@@ -129,6 +129,11 @@ def test_lemma_8_bounds_the_expected_cost(lams, data):
         assert exact <= bounds.lemma_8(costs=lams, elsewhere=[1 - p[j] for p in P]) + 1e-9
 
 
+def test_lemma_8_with_one_cost():
+    assert bounds.lemma_8(costs=2.0, elsewhere=[0.5, 0.25]) == 2 + 4 * 0.5 + 2 * 0.25
+    assert bounds.lemma_8(costs=lambda n: 2.0, elsewhere=[0.5, 0.25], constants="printed") == 2 + 4 * 0.75
+
+
 # ----------------------------------------------------------------------------------------------- Corollary 5
 
 ALPHAS = [0.05, 0.25, 0.5, 1.0, 1.5, 2.5]
