@@ -440,11 +440,10 @@ class Play:
             assert found == pytest.approx((math.fsum(own), math.fsum(instead), mean or 0.0), rel=1e-12, abs=1e-12)
             assert (one.mean is None) == (mean is None)
             assert one.last_used == max((b.since for b, _ in played), default=None)
-        for number, moves in self.router.history.frame.select("block", "moves").rows():
-            shown = [
-                (move["round"], self.names.index(move["arm"]), move["reason"]) for move in json.loads(moves or "[]")
-            ]
-            assert shown == (blocks[number - 1].moves or [])
+        for number, settled, moves in self.router.history.frame.select("block", "settled", "moves").rows():
+            said = json.loads(moves or "[]")
+            shown = [(move["round"], self.names.index(move["arm"]), move["reason"]) for move in said]
+            assert (settled is not None, shown) == (blocks[number - 1].settled, blocks[number - 1].moves or [])
         assert [(d.block, int(d.id.split("-")[2])) for d in self.router.open_decisions] == model.out
 
     def check_comparison(self) -> None:
