@@ -121,6 +121,18 @@ def test_part_of_a_block_may_be_observed():
     assert whole.state.C.tolist() == part.state.C.tolist()
 
 
+@pytest.mark.parametrize(("paused", "resumed", "counts"), [(0, 0, True), (0, 1, False), (1, 1, False), (1, 0, False)])
+def test_a_round_from_before_a_pause_is_corrected_after_it_and_one_of_a_pause_that_is_over_is_not(
+    paused, resumed, counts
+):
+    game = Game(hf.PausedTsallis(2, switching_cost=1.0), seed=3)
+    game.begin()
+    block, game.state.paused[0] = game.block.copy(), float(paused)
+    block[list(game.policy.kernels.block_layout.kinds).index("paused")] = float(paused)
+    game.state.phase[0], game.state.paused[0] = 2.0, float(resumed)
+    assert game.correct(block, 1.0, 0.25, 0.0) == counts
+
+
 @pytest.mark.parametrize("name", LATE)
 def test_a_total_may_be_corrected_after_it_was_observed(name):
     """After others were observed, another total is put in place of one: as if that had come, where estimates are sums.
@@ -143,6 +155,8 @@ def test_a_total_may_be_corrected_after_it_was_observed(name):
     if not found:
         return
     assert differences(corrected.state.C) == pytest.approx(differences(twin.state.C), rel=1e-12, abs=1e-12)
+    if isinstance(case.policy, (hf.Exp3, hf.BlockExp3)):
+        assert corrected.state.least[0] == corrected.state.C.min()
     draws = [game.choose(case.announce(6) if case.announce else None) for game in (corrected, twin)]
     if case.estimates:
         assert draws[0] == draws[1]
