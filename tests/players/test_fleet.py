@@ -65,9 +65,10 @@ def test_threads_play_what_one_does():
     assert (one.switches == more.switches).all()
 
 
-def test_announced_costs_are_told_per_game():
+def test_announced_costs_are_told_per_game(monkeypatch):
     policy = hf.VaryingTsallisSwitch(3)
-    fleet = hf.Fleet(policy, 4, seed=2)
+    monkeypatch.setattr("holdfast.players.fleet.FEW", 1)  # so that two threads share four games
+    fleet = hf.Fleet(policy, 4, seed=2, workers=2)
     players = [policy.player(seed=2, replication=i) for i in range(4)]
     for t in range(60):
         costs = [0.25 * ((t + i) % 4) for i in range(4)]
