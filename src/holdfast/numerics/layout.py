@@ -85,7 +85,11 @@ class Range(NamedTuple):
     """Offset of the upper limit below the number of arms, if given."""
 
     def broken_by(self, values: Any, n_arms: int) -> str | None:
-        """Return the rule that these numbers break, if any. With `n_arms` 0 the number of arms is unknown."""
+        """Return the rule that these numbers break, if any. With `n_arms` 0 the number of arms is unknown.
+
+        >>> Range(least=0.0, whole=True).broken_by([-1.0], 0)
+        'must be whole, be at least 0'
+        """
         numbers = np.array(values) if isinstance(values, list) else values
         most = self.most if self.arms is None or not n_arms else n_arms - self.arms
         fits = (numbers >= self.least) & (numbers <= most) & (numbers > self.above)
