@@ -113,7 +113,7 @@ class Tracking:
             excess = arm.pile - 3 * lam - 6 * (telling + 1.5) * gap
             if self.notice is not None and arm.age >= self.notice:
                 excess = max(excess, 1e-9)
-            clearly_worse = level - expected > 2 * math.sqrt(r / max(len(visit.losses), 1))
+            clearly_worse = level - expected > 2 * math.sqrt(spread)
             may_leave = visit.stay >= visit.hold or (visit.stay >= b and clearly_worse)
             under_way = here.e > 1 and here.z < expected and visit.stay < visit.hold + 20
             if may_leave and not under_way and excess > 0:

@@ -21,8 +21,9 @@ rarely. Either way, what is lost by not knowing stays in proportion to what look
 smaller s and the rarer the looks.
 
 **Looks.** A look is held long enough to see something: at least ⌈λ⌉ and 2 rounds, and as many more as tell the arm from
-the one in use. It ends before that if the arm is clearly worse, and goes on while evidence that it is better is under
-way. To stay or to go back is no decision of its own: it is the same rule, seen from the arm that is now in use.
+the one in use. It ends before that as soon as the arm, as well as it is known, is clearly worse, and goes on while
+evidence that it is better is under way. To stay or to go back is no decision of its own: it is the same rule, seen from
+the arm that is now in use.
 
 **Levels that move together.** An arm also has an `offset` from the common level. Each look asks which predicted better:
 the arm's own level, or its offset beside the arm left. The log-odds, `together`, say how far levels are moved together
@@ -250,7 +251,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         state.arm[0], state.hold[0] = float(int(next_uniform(streams, 0) * K)), least
         block.probability[0] = 1.0 / K
     state.t[0] += 1.0
-    c, shared, stay, heard = int(state.arm[0]), sharing(state), state.stay[0], state.heard[0]
+    c, shared, stay = int(state.arm[0]), sharing(state), state.stay[0]
     s_own = min((1.0 + (state.jumps[0] - 1.0) * (1.0 - shared)) / state.exposure[0], MOST_JUMPS)
     level = (1.0 - state.changed[c, 0]) * state.level[c, 0] + state.changed[c, 0] * state.anew[c, 0]
     known = state.weight[c, 0] * (1.0 - state.changed[c, 0]) + state.fresh[c, 0] * state.changed[c, 0]
@@ -278,7 +279,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         excess = state.pile[j, 0] - SWITCH_PRICE * lam - LOOK_PRICE * (telling + 1.5) * worse
         if params.notice > 0.0 and state.age[j, 0] >= params.notice:
             excess = max(excess, 1e-9)
-        free = stay >= state.hold[0] or (stay >= least and level - expected > 2.0 * math.sqrt(r / max(heard, 1.0)))
+        free = stay >= state.hold[0] or (stay >= least and level - expected > 2.0 * math.sqrt(spread))
         if state.evidence[c, 0] > 1.0 and state.anew[c, 0] < expected and stay < state.hold[0] + UNDER_WAY:
             free = False
         if free and excess > most:
