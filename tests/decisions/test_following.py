@@ -89,11 +89,13 @@ def test_a_loss_that_never_came_is_missing_though_its_block_is_forgotten(place):
     router = place.open(policy=SWITCH, seed=1, patience=2, missing=0.75, remember=0)
     first, second = router.ask(2)
     router.tell(first.id, 0.5)
+    place.clock.now += 1.0
     router.change(add_arms=["d"])
     later = router.ask(20)  # drawn at the same moment, after the change
     router.settle()
     assert [router.decision(one.id).status for one in (first, second)] == ["missing", "missing"]  # which is not known
     assert router.decision(second.id).counted == 0.75
+    assert "among 3 arms" in router.decision(second.id).why
     assert "among 4 arms" in router.decision(later[-1].id).why
 
 
