@@ -217,6 +217,45 @@ def test_requests_that_are_wrong_are_nobodys_fault() -> None:
     assert asyncio.run(play()) == 1
 
 
+ODD: list[Any] = [
+    None,
+    0,
+    "text",
+    [],
+    {},
+    {"role": 3},
+    [None],
+    [{"role": "user"}],
+    [{"role": "user", "content": {1: object()}}],
+]
+
+
+@pytest.mark.parametrize("messages", ODD)
+@pytest.mark.parametrize("deployments", [[], [{}], [{}, {"model_info": None}], [{"model_info": {"id": 1}}, 7], "ab"])
+def test_odd_requests_go_on(messages: Any, deployments: Any) -> None:
+    async def play() -> None:
+        made = routing()
+        assert await made.async_filter_deployments("chat", deployments, messages, {}) is deployments
+        two: Any = [{"model_info": {"id": 1}}, {"model_info": {"id": "b"}}]
+        for request in (None, {}, {"metadata": None}, {"metadata": 7}, {"litellm_metadata": {}}):
+            assert len(await made.async_filter_deployments("chat", two, messages, request)) in (1, 2)
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    "mark", [7, {}, {"game": []}, {"game": "x", "decision": 1, "arm": "None"}, {"game": "chat", "arm": "None"}]
+)
+def test_odd_events_are_survived(mark: Any) -> None:
+    async def play() -> None:
+        made = routing()
+        for params in (None, {}, {"metadata": None}, {"metadata": {MARK: mark}, "model_info": None}):
+            await made.async_log_success_event({"litellm_params": params}, object(), START, START)
+            await made.async_log_failure_event({"litellm_params": params}, None, None, None)  # type: ignore[arg-type]
+
+    asyncio.run(play())
+
+
 class Raises:
     def _raise(self, *given: Any) -> Any:
         raise RuntimeError

@@ -64,9 +64,21 @@ def test_two_fields_with_the_same_last_word_are_told_apart(write):
 def test_mistakes_in_loss_tables(write, tmp_path):
     frame = pl.DataFrame({"east": [0.5, 0.25], "west": [1.0, None]})
     frame.write_parquet(tmp_path / "hole.parquet")
+    frame.with_columns(pl.lit("x").alias("label")).write_parquet(tmp_path / "text.parquet")
+    (frame * 2).fill_null(0).write_parquet(tmp_path / "large.parquet")
+    (tmp_path / "not.parquet").write_text("nothing")
+    (tmp_path / "bare.csv").write_text("0.5,0.5\n0.25,1\n")
     for path, message in {
+        "bare.csv": (
+            r"^environment\.path must have a header line of arm names .* is a number \(in bare\.csv\); "
+            r"got '0\.5,0\.5' \(study\.toml\)$"
+        ),
         "hole.parquet": r"environment\.path must have .* in row 2, column 'west'; it is missing.*got nan \(study",
+        "large.parquet": r"environment\.path must have a number from 0 to 1 in row 1, column 'west'; .*got 2\.0",
+        "text.parquet": r"environment\.path must have a column of numbers for each arm, .*'label' is one of String",
+        "not.parquet": r"environment\.path must be a \.parquet table",
         "none.npy": r"environment\.path must be a file; there is none; got .*none\.npy",
+        "table.xls": r"environment\.path must end in \.csv, .* or \.npy",
     }.items():
         with pytest.raises(hf.HoldfastError, match=message):
             read_study(write(table_study(path)))
@@ -77,8 +89,11 @@ def test_mistakes_in_loss_tables(write, tmp_path):
 
 MISTAKES = {
     "gap = 1.7": r"environment\.gap must be from 0 to 1; got 1\.7 \(study\.toml\)",
+    "gap = 0.7": r"environment\.gap must not exceed the mean of the other arms, 0\.5; got 0\.7",
+    "gap = '0.2'": r"environment\.gap must be a finite number and not negative; got '0\.2'",
     "gpa = 0.2": (r"environment\.gpa is not a parameter of bernoulli; got 0\.2; did you mean 'gap'\?"),
     "n_arms = 2.5": r"environment\.n_arms must be a whole number of at least 1; got 2\.5",
+    "n_arms = true": r"environment\.n_arms must be a whole number of at least 1; got True",
     "mean_losses = [0.2]": r"environment\.n_arms cannot be given with mean_losses; got 3 \(study",
     "shuffled = 1": r"environment\.shuffled must be true or false; got 1",
     "kind = 'bernouli'": (
@@ -86,6 +101,7 @@ MISTAKES = {
     ),
     "horizon = 0": r"^horizon must be a whole number from 1 to \d+; got 0",
     "horizont = 9": r"^horizont is not a field of a study; got 9; did you mean 'horizon'\?",
+    "replications = -1": r"^replications must be a whole number from 1 to \d+; got -1",
     "seed = -1": r"^seed must not be negative; got -1",
     "switching_cost = -2.0": r"^switching_cost must be a finite number and not negative; got -2\.0",
     "switching_cost = [0.5, nan]": r"^switching_cost\[1\] must be a finite number and not negative; got nan",
@@ -103,12 +119,16 @@ MISTAKES = {
     "policies = ['exp4']": r"^policies\[0\]\.policy must be one of .*; got 'exp4'; did you mean 'exp3'\?",
     "policies = ['exp3', 'exp3']": r"^policies\[1\]\.name must differ from those of the policies before it; got 'exp3'",
     "policies = [{policy=['exp3']}]": r"^policies\[0\]\.policy must be one of 'adaptive', .*; got \['exp3'\]",
+    "policies = [{policy={}}]": r"^policies\[0\]\.policy must be one of 'adaptive', .*; got \{\}",
     "policies = [['exp3']]": r"^policies\[0\] must be a policy's id, or a table with it under policy; got \['exp3'\]",
     "kind = ['bernoulli']": r"^environment\.kind must be one of 'bernoulli', .*; got \['bernoulli'\]",
     "kind = 'no_such_module:Arm'": (
         r"^environment\.kind must be \"module:Class\", of a module that Python finds \(No module named"
     ),
+    "kind = 'math:pi'": r"^environment\.kind must name a class derived from holdfast\.Environment; got 'math:pi'",
     "policies = ['no_such_module:Arm']": r"^policies\[0\]\.policy must be \"module:Class\", of a module that Python",
+    "policies = ['math:floor.x']": r"^policies\[0\]\.policy must be \"module:Class\", of a module that Python",
+    "policies = [':']": r"^policies\[0\]\.policy must be \"module:Class\", of a module that Python",
     "policies = ['exp3', 7]": r"^policies\[1\] must be a policy's id, or a table with it under policy; got 7",
     "policies = [{name = 'x'}]": r"^policies\[0\]\.policy must be given: one of 'adaptive'",
     "policies = [{policy = 'exp3', gama = 1}]": r"^policies\[0\]\.gama is not a parameter of exp3",
