@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from contextlib import contextmanager
+from statistics import median
 
 import psycopg
 import pytest
@@ -31,12 +32,12 @@ def timed(work):
 
 
 def answers_in_time(router, times=9):
-    """Fallbacks, each in time; the quickest is judged, since a busy machine may keep a thread waiting for longer."""
+    """Fallbacks, each in time; the median is judged, since a busy machine may keep one thread waiting for longer."""
     found = [timed(lambda: router.ask(fallback="b", deadline=DEADLINE)) for _ in range(times)]
     for decision, _ in found:
         assert not decision.recorded
         assert (decision.arm, decision.probability, decision.block) == ("b", 1.0, 0)
-    assert min(taken for _, taken in found) < DEADLINE + SLACK
+    assert median(taken for _, taken in found) < DEADLINE + SLACK
     return found[0][0]
 
 
