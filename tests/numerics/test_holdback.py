@@ -161,13 +161,15 @@ def test_each_unit_may_have_its_own_share_and_range():
         highest * rng.random(6),
         np.array([1.0, 2.0, 2.0, 5.0, 3.0, 9.0]),
     )
-    total = 0.0
+    total = level = 0.0
     for code in range(64):
         rule = np.array([bool(code >> t & 1) for t in range(6)])
         cost = np.where(rule, by_rule, by_policy)
         found = holdback.compare(cost, rule, shares, weights=sizes, bounds=(0.0, highest))
-        total += np.where(rule, shares, 1 - shares).prod() * found.difference * sizes.sum()
-    assert total == pytest.approx(sizes @ (by_policy - by_rule), rel=1e-12)
+        chance = np.where(rule, shares, 1 - shares).prod() * sizes.sum()
+        total += chance * found.difference
+        level -= chance * found.difference / found.share  # the rule's cost
+    assert (total, level) == pytest.approx((sizes @ (by_policy - by_rule), sizes @ by_rule), rel=1e-12)
     wide = [holdback.compare(cost, rule, 0.3, bounds=(0.0, np.full(6, high))).high for high in (4.0, 8.0)]
     assert wide[1] > wide[0]
     with pytest.raises(hf.InvalidParameter, match="costs must be from 0 to"):
