@@ -244,13 +244,15 @@ class Twin:
             _, length = self.oracle.choose(Chosen(place))
             self.drawn[number] = self.oracle.block()
             return self.oracle.p[place], length
-        left = self.oracle.plan[self.oracle.j :]
-        random = self.oracle.order == "random" and self.oracle.m < len(self.oracle.points)
-        index = next((i for i, (other, _) in enumerate(left) if other == place), None) if random else 0
-        if index is None or left[index][0] != place:
+        self.oracle.choose(lambda: 1 - 1e-9)  # begins a batch that is due, unshuffled: the store's draws shuffle it
+        plan, j = self.oracle.plan, self.oracle.j
+        ahead = range(j, len(plan)) if self.oracle.order == "random" else [j]
+        drawn = next((i for i in ahead if plan[i][0] == place), None)
+        if drawn is None:
             return 0.0, 0
-        _, length = self.oracle.choose((index + 0.5) / len(left))
-        return 1.0 / len(left) if random else 1.0, length
+        plan[j], plan[drawn] = plan[drawn], plan[j]
+        _, length = self.oracle.choose(None)
+        return self.oracle.p[place], length
 
     def copy(self) -> "Twin":
         """One that may go another way."""
