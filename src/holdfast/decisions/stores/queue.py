@@ -21,7 +21,7 @@ except ImportError:  # Windows
 FIRST = 1 << 61
 """Offset of the first place; the log never gets there."""
 
-NEXT, LATER = 0.00005, 0.0003
+NEXT, LATER = 0.00001, 0.0003
 """Seconds between looks: of the process that is next, and for each further one before it."""
 
 
