@@ -28,7 +28,7 @@ CORE = (
     "tests/simulation/test_simulation.py",
     "tests/decisions/test_pairs.py",
 )
-WITH_PROCESSES = ("tests/package/test_cli.py", "tests/simulation/test_executors.py", "tests/service/test_api.py")
+WITH_PROCESSES = ("tests/package/test_cli.py", "tests/simulation/test_backends.py", "tests/service/test_api.py")
 RESOLUTION = {"oldest": "lowest-direct", "newest": "highest"}
 TOOLS = ("hypothesis", "mpmath", "pytest", "pytest-xdist", "scipy")
 

@@ -1,4 +1,4 @@
-"""Eight processes, ten thousand decisions each, on one game: exactly so many rounds, every id once, every total exact.
+"""Eight processes, ten thousand decisions each, on one game: no round too few, every id once, every total exact.
 
 python scripts/many_processes.py sqlite
 python scripts/many_processes.py postgresql     (a private server, started and stopped here)

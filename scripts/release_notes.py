@@ -11,7 +11,7 @@ CHANGELOG = Path(__file__).parents[1] / "CHANGELOG.md"
 
 
 def notes(version: str, changelog: str) -> str:
-    """The section of a version, without its title."""
+    """Return the section of a version, without its title."""
     found = re.search(rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## \[|\Z)", changelog, re.MULTILINE | re.DOTALL)
     if found is None:
         raise SystemExit(f"CHANGELOG.md has no section [{version}]")

@@ -34,6 +34,9 @@ import holdfast as hf  # noqa: E402
 
 CLIENTS = 4
 
+RETRY = 900.0
+"""Seconds for which a client goes on: on a busy machine a server may be killed many times before it answers."""
+
 
 def loss_of(id: str) -> float:
     """A loss that the id alone decides."""
@@ -55,7 +58,7 @@ class Notes:
         """Ask and tell until it is enough; calls that are interrupted by a kill are tried again by the router."""
         chance = random.Random(seed)
         try:
-            with opened(web, patience="forever", seed=11, retry=120.0, remember=10**9) as router:
+            with opened(web, patience="forever", seed=11, retry=RETRY, remember=10**9) as router:
                 while not self.stop.is_set():
                     if self.mixed and chance.random() < 0.1:
                         operate(web, router, chance)
@@ -80,7 +83,7 @@ def operate(web: Web, router: hf.Router, chance: random.Random) -> None:
         router.pause(chance.choice("ab"), until=timedelta(milliseconds=20))
     else:
         policy = replace(router.policy, switching_cost=chance.choice([0.5, 1.5, 4.0]))
-        hf.open(web.url, "game", policy, retry=120.0, settings=chance.choice(["store", "code"])).close()
+        hf.open(web.url, "game", policy, retry=RETRY, settings=chance.choice(["store", "code"])).close()
 
 
 def check(url: str, notes: Notes) -> tuple[int, int]:
@@ -88,9 +91,10 @@ def check(url: str, notes: Notes) -> tuple[int, int]:
     assert not notes.failures, notes.failures
     with hf.open(url, "game") as router:
         totals = router.history.totals
-        with router.store.transaction(1, writing=False) as stored:
-            handed = sum(n for (n,) in stored.fetch("SELECT rounds FROM holdfast_asks WHERE game = 1"))
-            losses = stored.fetch("SELECT block, round, loss FROM holdfast_losses WHERE game = 1")
+        game = router.executor.setup.game.id  # not 1, if whoever created it first was killed
+        with router.store.transaction(game, writing=False) as stored:
+            handed = sum(n for (n,) in stored.fetch("SELECT rounds FROM holdfast_asks WHERE game = ?", game))
+            losses = stored.fetch("SELECT block, round, loss FROM holdfast_losses WHERE game = ?", game)
     known = {(block, round): loss for block, round, loss in losses}
     assert len(notes.asked) == len(set(notes.asked)), "a decision was handed out twice"
     assert len(notes.asked) == handed == totals.rounds, (len(notes.asked), handed, totals.rounds)

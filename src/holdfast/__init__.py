@@ -17,7 +17,7 @@ __version__ = "0.5.0"
 
 
 def _modules() -> dict[str, str]:
-    """The module of each public name, as `__init__.pyi` imports it."""
+    """Return the module of each public name, as `__init__.pyi` imports it."""
     stub = _ast.parse(_pkgutil.get_data(__name__, "__init__.pyi") or b"")
     imports = (node for node in stub.body if isinstance(node, _ast.ImportFrom))
     return {alias.name: str(node.module) for node in imports for alias in node.names}

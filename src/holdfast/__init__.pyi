@@ -8,7 +8,7 @@ from holdfast.decisions import (
     open as open,
     open_many as open_many,
 )
-from holdfast.decisions.breaker import Breaker as Breaker
+from holdfast.decisions.settings import Breaker as Breaker
 from holdfast.environments import (
     Bernoulli as Bernoulli,
     ChangingBest as ChangingBest,
@@ -105,8 +105,7 @@ from holdfast.policies.tsallis import (
     VaryingTsallisSwitch as VaryingTsallisSwitch,
 )
 from holdfast.replays.logged import LoggedData as LoggedData
-from holdfast.replays.result import Replay as Replay
-from holdfast.replays.run import replay as replay
+from holdfast.replays.run import Replay as Replay, replay as replay
 from holdfast.results import Result as Result
 from holdfast.simulation import (
     Delay as Delay,

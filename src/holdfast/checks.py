@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import operator
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from functools import partial
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.errors import RANGE, TRUTH, InvalidParameter, Words, nearest
+from holdfast.files import sha256
 
 T = TypeVar("T")
 
@@ -84,6 +88,17 @@ def flag() -> dict[str, Any]:
     return {CHECK: _true_or_false}
 
 
+def among(known: Iterable[str]) -> dict[str, Any]:
+    """Like `whole`, for one of these names."""
+    return {CHECK: partial(one_of, known=known)}
+
+
+def or_none(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a field that may be None, and is checked otherwise."""
+    check = metadata[CHECK]
+    return {CHECK: lambda parameter, value: None if value is None else check(parameter, value)}
+
+
 def _true_or_false(parameter: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidParameter(parameter, Words("must be ", TRUTH), value)
@@ -131,7 +146,7 @@ def one_of(parameter: str, value: object, known: Iterable[str]) -> str:
 
 
 def different_names(parameter: str, given: Any, *, least: int = 0) -> tuple[str, ...]:
-    """Return a list of at least so many different names, none of them empty."""
+    """Return a list of at least `least` different names, none of them empty."""
     rule = "must be a list of different names, each a non-empty string"
     listed = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
     if not listed or len(given) < least or not all(isinstance(name, str) and name for name in given):
@@ -140,6 +155,11 @@ def different_names(parameter: str, given: Any, *, least: int = 0) -> tuple[str,
         twice = next(name for name, count in Counter(given).items() if count > 1)
         raise InvalidParameter(parameter, f"{rule}; {twice!r} is there twice", list(given))
     return tuple(given)
+
+
+def is_own(name: object) -> TypeGuard[str]:
+    """Tell whether a name is of the form ``"module:Class"``."""
+    return isinstance(name, str) and ":" in name
 
 
 def class_at(parameter: str, address: str, base: type[T]) -> type[T]:
@@ -164,6 +184,25 @@ def address_of(thing: Any) -> str:
     kind = type(thing)
     ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
     return str(thing.id) if ours else f"{kind.__module__}:{kind.__qualname__}"
+
+
+def import_from(folder: Path) -> None:
+    """Let modules in this folder be imported, after everything installed."""
+    path = str(folder.resolve())
+    if path not in sys.path:
+        sys.path.append(path)
+
+
+def parameters_of(kind: type) -> tuple[str, ...]:
+    """Return the names of the parameters that a class takes."""
+    return tuple(field.name for field in fields(kind) if field.init) if is_dataclass(kind) else ()
+
+
+def code_of(kind: Any) -> dict[str, str]:
+    """Return the module of a class or function and the checksum of its source, if it has one: they identify a run."""
+    kind = kind if isinstance(kind, type) or inspect.isroutine(kind) else type(kind)
+    file = inspect.getsourcefile(kind) if hasattr(kind, "__code__") or isinstance(kind, type) else None
+    return {kind.__module__: sha256(Path(file))} if file and Path(file).exists() else {}
 
 
 def made(kind: type[T], name: str, values: Mapping[str, Any]) -> T:

@@ -130,7 +130,7 @@ class Options:
         return self._names.get(parameter if parameter in self._names else PARAMETERS.get(parameter, parameter))
 
     def worded(self, advice: Advice) -> str:
-        """Word one piece of advice as an option or a command; as in Python where there is none."""
+        """Word one piece of advice as an option or a command; if there is none, as in Python."""
         match advice:
             case Form():
                 return advice.shell or advice.text

@@ -23,8 +23,7 @@ import typer
 import holdfast
 from holdfast._numba import cache
 from holdfast.checks import whole_number
-from holdfast.decisions.stores import store_at
-from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.stores import parse_address, store_at
 from holdfast.errors import HoldfastError, printable
 from holdfast.extras import installed
 from holdfast.text import counted
@@ -57,7 +56,7 @@ class Finding(NamedTuple):
 
 
 def python() -> Iterator[Finding]:
-    """Python and the packages that everything needs."""
+    """Look at Python and the packages that everything needs."""
     found = f"{platform.python_version()} at {sys.executable}"
     yield Finding("python", FINE, f"{found}, holdfast {holdfast.__version__}")
     needed = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "llvmlite"))
@@ -65,7 +64,7 @@ def python() -> Iterator[Finding]:
 
 
 def extras() -> Iterator[Finding]:
-    """The optional parts."""
+    """Look at the optional parts."""
     for extra, modules in PARTS.items():
         lacking = [module for module in modules if not installed(module)]
         if lacking:
@@ -82,7 +81,7 @@ def extras() -> Iterator[Finding]:
 
 
 def machine_code() -> Iterator[Finding]:
-    """The cache of machine code: without it every process compiles for itself."""
+    """Look at the cache of machine code: without it every process compiles for itself."""
     place, kept = cache.folder(), cache.entries()
     key = f"doctor-{os.getpid()}"
     with warnings.catch_warnings():
@@ -104,7 +103,7 @@ def machine_code() -> Iterator[Finding]:
 
 
 def store(url: str) -> Iterator[Finding]:
-    """A store: whether it can be written, and how long a durable commit takes."""
+    """Look at a store: whether it can be written, and how long a durable commit takes."""
     address = parse_address(url)
     if address.kind == "sqlite" and not Path(address.path).exists():
         folder = Path(address.path).absolute().parent
@@ -128,7 +127,7 @@ def store(url: str) -> Iterator[Finding]:
 
 
 def server(url: str, token: str | None) -> Iterator[Finding]:
-    """A server: whether it answers, its version, its clock, and what the token allows."""
+    """Look at a server: whether it answers, its version, its clock, and what the token allows."""
     begun = time.time()
     headers, body = _get(url, "/openapi.json", token)
     theirs = json.loads(body)["info"]["version"]
@@ -165,7 +164,7 @@ def _get(url: str, path: str, token: str | None) -> tuple[dict[str, str], bytes]
 
 
 def tokens(file: Path) -> Iterator[Finding]:
-    """A file of tokens."""
+    """Look at a file of tokens."""
     from holdfast.service.access import TokenFile
 
     known = TokenFile(file).known().values()
@@ -177,7 +176,7 @@ def tokens(file: Path) -> Iterator[Finding]:
 
 
 def port_is_free(number: int) -> Iterator[Finding]:
-    """The port of `holdfast serve`."""
+    """Look at the port of `holdfast serve`."""
     from holdfast.service.server import listening_at
 
     try:
@@ -189,7 +188,7 @@ def port_is_free(number: int) -> Iterator[Finding]:
 
 
 def clock() -> Iterator[Finding]:
-    """This machine's clock."""
+    """Look at this machine's clock."""
     now, built = time.time(), Path(holdfast.__file__).stat().st_mtime
     if now < built - 86400:
         found = f"{time.strftime('%Y-%m-%d', time.gmtime(now))} is before this package was written"

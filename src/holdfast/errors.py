@@ -11,7 +11,7 @@
     │   ├── UnknownDecision  (also a LookupError)   an id that this game never issued
     │   ├── AlreadyTold      (also a ValueError)    another loss is recorded under this id
     │   ├── TooLate          (also a ValueError)    its block was settled without it (only with in_time=True)
-    │   └── Forgotten        (also a LookupError)   nobody knows any more whether it counted (only with in_time=True)
+    │   └── Forgotten        (also a LookupError)   whether it counted is no longer known (only with in_time=True)
     ├── SomeRefused                               of several losses in one call, some were refused
     ├── UnknownGame        (also a LookupError)   no game of this name in the store
     ├── OtherSettings      (also a ValueError)    the game exists with different settings

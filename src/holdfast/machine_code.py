@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
 
 from holdfast._numba import cache as disk
-from holdfast.checks import one_of
+from holdfast.checks import one_of, parameters_of
 from holdfast.command_line import LIST, names
 from holdfast.extras import installed
 from holdfast.policies.policy import Policy
@@ -120,7 +119,7 @@ def compile_beforehand(
 
 def _any(name: str) -> Policy:
     kind, _ = find_policy(name)
-    known = {field.name for field in fields(kind) if field.init}
+    known = parameters_of(kind)
     return make_policy({"policy": name} | {key: value for key, value in NEEDED.items() if key in known})
 
 

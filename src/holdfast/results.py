@@ -386,7 +386,7 @@ def rows_of(summary: pl.DataFrame, measures: Iterable[str] | None = None) -> lis
 
 
 def _labels(summary: pl.DataFrame) -> list[str]:
-    """Return the columns that tell rows apart."""
+    """Return the columns that distinguish rows."""
     own = {f"{name}_{part}" for name in EVERY_MEASURE for part in ("mean", "sd", "se")}
     return [name for name in summary.columns if name not in own and (name == "policy" or summary[name].n_unique() > 1)]
 

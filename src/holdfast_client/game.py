@@ -263,10 +263,9 @@ class Game:
         """
         asked = self.server.in_thread(self.ask, n, fallback=fallback, deadline=deadline, **options)
         try:
-            return await asyncio.wait_for(asked, deadline)
-        except TimeoutError:
-            late = Unreachable(f"{self.server.url} has not answered within {deadline:g} s; try again")
-        found = self._unrecorded(n, fallback, late)
+            return await self._in_time(asked, deadline)
+        except Unreachable as late:
+            found = self._unrecorded(n, fallback, late)
         return found[0] if n is None else found
 
     async def atell(
@@ -279,11 +278,13 @@ class Game:
         id, loss, deadline, outcome
             See `tell`.
         """
-        told = self.server.in_thread(self.tell, id, loss, deadline=deadline, **outcome)
+        return await self._in_time(self.server.in_thread(self.tell, id, loss, deadline=deadline, **outcome), deadline)
+
+    async def _in_time(self, answer: Awaitable[T], seconds: float | None) -> T:
         try:
-            return await asyncio.wait_for(told, deadline)
+            return await asyncio.wait_for(answer, seconds)
         except TimeoutError:
-            raise Unreachable(f"{self.server.url} has not answered within {deadline:g} s; try again") from None
+            raise Unreachable(f"{self.server.url} has not answered within {seconds:g} s; try again") from None
 
     atell_all = _in_thread(tell_all)
 

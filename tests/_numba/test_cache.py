@@ -4,19 +4,16 @@ import hashlib
 import os
 import pickle
 import stat
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
 
 import platformdirs
 import pytest
+from processes import python
 
-import holdfast
 from holdfast._numba import cache
 
-SOURCE = str(Path(holdfast.__file__).parents[1])
 POSIX = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
 
 
@@ -67,24 +64,19 @@ def test_a_folder_of_another_owner_is_refused(folder, monkeypatch):
 
 
 @POSIX
-def test_a_file_that_others_may_write_to_is_not_believed(folder):
+@pytest.mark.parametrize("change", ["others may write", "a link", "of another name"])
+def test_a_file_that_may_be_anothers_is_not_believed(folder, tmp_path, change):
     cache.write("key", b"code")
-    (folder / "key.kernel").chmod(0o622)
-    assert cache.read("key") is None
-
-
-@POSIX
-def test_a_link_is_not_believed(folder, tmp_path):
-    cache.write("key", b"code")
-    (folder / "key.kernel").rename(tmp_path / "elsewhere")
-    (folder / "key.kernel").symlink_to(tmp_path / "elsewhere")
-    assert cache.read("key") is None
-
-
-def test_a_file_under_the_name_of_another_is_not_believed(folder):
-    cache.write("key", b"code")
-    (folder / "key.kernel").rename(folder / "other.kernel")
-    assert cache.read("other") is None
+    file, key = folder / "key.kernel", "key"
+    if change == "others may write":
+        file.chmod(0o622)
+    elif change == "a link":
+        file.rename(tmp_path / "elsewhere")
+        file.symlink_to(tmp_path / "elsewhere")
+    else:
+        key = "other"
+        file.rename(folder / "other.kernel")
+    assert cache.read(key) is None
 
 
 def test_beyond_the_limit_the_file_goes_whose_last_use_is_longest_ago(folder, monkeypatch):
@@ -141,18 +133,12 @@ class Attack:
 @pytest.mark.parametrize("shared", ["folder", "file"])
 def test_the_code_of_a_stranger_is_not_run(tmp_path, shared):
     """He can compute the digest, and write where others may write."""
-
-    def run() -> subprocess.CompletedProcess:
-        environment = {**os.environ, "PYTHONPATH": SOURCE, "NUMBA_CACHE_DIR": str(tmp_path)}
-        command = [sys.executable, "-c", PROGRAM]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
-
-    assert run().stdout == "2.0\n"
+    assert python(PROGRAM, cache=tmp_path).stdout == "2.0\n"
     (file,) = tmp_path.rglob("*.kernel")
     content = pickle.dumps(Attack(tmp_path / "attacked"))
     file.write_bytes(hashlib.sha256(file.stem.encode() + content).digest() + content)
     (file.parent if shared == "folder" else file).chmod(0o777)
-    done = run()
+    done = python(PROGRAM, cache=tmp_path)
     assert done.stdout == "2.0\n"
     assert not (tmp_path / "attacked").exists()
     assert done.stderr.count("compiled code is not kept on disk") == (shared == "folder")

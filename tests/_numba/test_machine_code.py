@@ -15,13 +15,12 @@ import one_kernel_policy
 import pytest
 from numba import config
 from one_kernel_policy import arms, policy_of
+from processes import SOURCE
 
-import holdfast
 from holdfast.kernels import kernel
 
 pytestmark = pytest.mark.slow
 
-SOURCE = str(Path(holdfast.__file__).parents[1])
 POLICY = Path(one_kernel_policy.__file__).read_text(encoding="utf-8")
 
 
@@ -167,8 +166,6 @@ TYPED = """
 
     print(arms(policy_of(choose)))
 """
-
-
 CELL = """
 from typing import NamedTuple
 from holdfast.kernels import PerArm, Scalar

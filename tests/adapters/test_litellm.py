@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -27,13 +27,18 @@ with warnings.catch_warnings():
     from holdfast.adapters import litellm as adapter
 
 import holdfast as hf
-from holdfast.adapters.litellm import IN_A_ROW, MARK, HoldfastRouting, conversation_of, measured
+from holdfast.adapters.litellm import IN_A_ROW, MARK, HoldfastRouting
 from holdfast.logs import Sparse
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.filterwarnings("ignore")]
 
 SCALE = hf.Scale(latency=(0, 1))
 START = datetime(2026, 1, 1)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +64,7 @@ def router(deployments: dict[str, Any], **options: Any) -> Any:
 
 
 FAILS = "litellm.InternalServerError"
+TWO = {"a": "hi", "b": "hi"}
 
 
 async def turn(chat: Any, text: str = "hello", **options: Any) -> str:
@@ -76,19 +82,14 @@ async def told(made: HoldfastRouting, rounds: int) -> hf.Router:
     raise AssertionError(f"{game.history.totals}")
 
 
-def test_it_learns_from_latency_and_failures() -> None:
-    async def play() -> tuple[list[str], Any]:
-        made, chat = routing(), router({"up": "hi", "down": FAILS})
-        arms = []
-        for number in range(40):
-            try:
-                arms.append(await turn(chat, f"question {number}"))
-            except litellm.InternalServerError:
-                arms.append("down")
-        game = await told(made, 40)
-        return arms, game.history.totals
-
-    arms, totals = asyncio.run(play())
+async def test_it_learns_from_latency_and_failures() -> None:
+    made, chat, arms = routing(), router({"up": "hi", "down": FAILS}), []
+    for number in range(40):
+        try:
+            arms.append(await turn(chat, f"question {number}"))
+        except litellm.InternalServerError:
+            arms.append("down")
+    totals = (await told(made, 40)).history.totals
     assert arms[-10:].count("up") >= 9
     by_arm = {one.arm: one for one in totals.arms}
     assert by_arm["down"].mean == 1.0
@@ -96,36 +97,27 @@ def test_it_learns_from_latency_and_failures() -> None:
     assert by_arm["up"].rounds == arms.count("up")
 
 
-def test_a_conversation_stays_and_an_answer_is_one_round() -> None:
-    async def play() -> tuple[set[str], int]:
-        made, chat = routing(), router({"a": "hi", "b": "hi"})
-        shared = {"session_id": "s"}  # callers may use the same metadata again
-        arms = {await turn(chat, str(number), metadata=shared) for number in range(8)}
-        assert MARK not in shared
-        return arms, (await told(made, 8)).rounds
-
-    arms, rounds = asyncio.run(play())
+async def test_a_conversation_stays_and_an_answer_is_one_round() -> None:
+    made, chat = routing(), router(TWO)
+    shared = {"session_id": "s"}  # callers may use the same metadata again
+    arms = {await turn(chat, str(number), metadata=shared) for number in range(8)}
     assert len(arms) == 1
-    assert rounds == 8
+    assert MARK not in shared
+    assert (await told(made, 8)).rounds == 8
 
 
-def test_streams_are_told_once_they_end() -> None:
-    async def play() -> int:
-        made, chat = routing(scale=hf.Scale(first_token=(0, 1))), router({"a": "hi there", "b": "hi there"})
-        stream = await chat.acompletion("chat", [{"role": "user", "content": "go"}], stream=True)
-        _ = [part async for part in stream]
-        return (await told(made, 1)).history.totals.told
-
-    assert asyncio.run(play()) == 1
+async def test_streams_are_told_once_they_end() -> None:
+    made, chat = routing(scale=hf.Scale(first_token=(0, 1))), router({"a": "hi there", "b": "hi there"})
+    stream = await chat.acompletion("chat", [{"role": "user", "content": "go"}], stream=True)
+    _ = [part async for part in stream]
+    assert (await told(made, 1)).history.totals.told == 1
 
 
-def test_a_retry_goes_elsewhere() -> None:
-    async def play() -> list[str]:
-        routing()
-        chat = router({"up": "hi", "down": FAILS}, num_retries=1)
-        return [await turn(chat, str(number), metadata={"session_id": "s"}) for number in range(12)]
-
-    assert asyncio.run(play()) == ["up"] * 12  # random choices fail one time in four
+async def test_a_retry_goes_elsewhere() -> None:
+    routing()
+    chat = router({"up": "hi", "down": FAILS}, num_retries=1)
+    arms = [await turn(chat, str(number), metadata={"session_id": "s"}) for number in range(12)]
+    assert arms == ["up"] * 12  # random choices fail one time in four
 
 
 @pytest.mark.parametrize(
@@ -138,122 +130,79 @@ def test_a_retry_goes_elsewhere() -> None:
         ({"policy": lambda arms: hf.Exp3(arms=["other", "names"])}, True),
     ],
 )
-def test_a_store_that_is_away_stops_nothing(options: dict[str, Any], works: bool, caplog: Any) -> None:
-    async def play() -> int:
-        made, chat = routing(**options), router({"a": "hi", "b": "hi"})
-        arms = [await turn(chat, "first")]
-        with suppress(Exception):
-            await asyncio.wrap_future(made._games["chat"])
-        arms += [await turn(chat, f"{number}") for number in range(30)]
-        assert set(arms) == {"a", "b"}
-        return len(made._rests)
-
-    assert asyncio.run(play()) == (0 if works else 1)
+async def test_a_store_that_is_away_stops_nothing(options: dict[str, Any], works: bool, caplog: Any) -> None:
+    made, chat = routing(**options), router(TWO)
+    arms = [await turn(chat, "first")]
+    with suppress(Exception):
+        await asyncio.wrap_future(made._games["chat"])
+    arms += [await turn(chat, f"{number}") for number in range(30)]
+    assert set(arms) == {"a", "b"}
+    assert len(made._rests) == (0 if works else 1)
     assert caplog.text.count("a request to 'chat' is routed without Holdfast: ") in ((0,) if works else (2, 3))
 
 
-def test_nobody_waits_for_a_game_that_is_being_opened(monkeypatch: Any, caplog: Any) -> None:
+async def test_nobody_waits_for_a_game_that_is_being_opened(monkeypatch: Any, caplog: Any) -> None:
     opens = threading.Event()
     monkeypatch.setattr(adapter, "open_game", lambda *given, **options: opens.wait(60) and hf.open(*given, **options))
-
-    async def play() -> None:
-        made, chat = routing(deadline=0.05), router({"a": "hi", "b": "hi"})
-        begun = time.monotonic()
-        for number in range(10):
-            await turn(chat, f"{number}")
-        assert time.monotonic() - begun < 10 * 0.05 + 5.0
-        assert caplog.text.count("until its game is open") == 1
-        assert made._rests == {}
-        opens.set()
-        await asyncio.wrap_future(made._games["chat"])
-        made._deadline = 60.0
-        await turn(chat, "now")
-        assert (await told(made, 1)).rounds == 1
-
-    asyncio.run(play())
+    made, chat = routing(deadline=0.05), router(TWO)
+    begun = time.monotonic()
+    for number in range(10):
+        await turn(chat, f"{number}")
+    assert time.monotonic() - begun < 10 * 0.05 + 5.0
+    assert caplog.text.count("until its game is open") == 1
+    assert made._rests == {}
+    opens.set()
+    await asyncio.wrap_future(made._games["chat"])
+    made._deadline = 60.0
+    await turn(chat, "now")
+    assert (await told(made, 1)).rounds == 1
 
 
-def test_new_deployments_are_added_and_retired_ones_stay_out(tmp_path: Any) -> None:
-    async def play() -> None:
-        made = routing(url=f"sqlite:///{tmp_path}/s.db")
-        await turn(router({"a": "hi", "b": "hi"}))
-        game = await told(made, 1)
-        await turn(router({"a": "hi", "b": "hi", "c": "hi"}), "second")
-        assert game.history.changes[-1]["reason"] == "new deployments at LiteLLM"
-        game.change(retire_arms=["b", "c"])
-        made._games.clear()  # as another process
-        chat = router({"a": "hi", "b": "hi", "c": "hi"})
-        assert {await turn(chat, f"third {number}") for number in range(10)} == {"a"}
-        assert len(game.policy.arms) == 1
-
-    asyncio.run(play())
+async def test_new_deployments_are_added_and_retired_ones_stay_out(tmp_path: Any) -> None:
+    made = routing(url=f"sqlite:///{tmp_path}/s.db")
+    await turn(router(TWO))
+    game = await told(made, 1)
+    await turn(router({"a": "hi", "b": "hi", "c": "hi"}), "second")
+    assert game.history.changes[-1]["reason"] == "new deployments at LiteLLM"
+    game.change(retire_arms=["b", "c"])
+    made._games.clear()  # as another process
+    chat = router({"a": "hi", "b": "hi", "c": "hi"})
+    assert {await turn(chat, f"third {number}") for number in range(10)} == {"a"}
+    assert len(game.policy.arms) == 1
 
 
-def test_all_paused_is_no_failure() -> None:
-    async def play() -> None:
-        made, chat = routing(), router({"a": "hi", "b": "hi"})
-        await turn(chat)
-        game = await told(made, 1)
-        game.change(add_arms=["elsewhere"])
-        game.pause("a")
-        game.pause("b")
-        assert {await turn(chat, f"{number}") for number in range(20)} == {"a", "b"}
-        assert made._rests == {}
-
-    asyncio.run(play())
+async def test_all_paused_is_no_failure() -> None:
+    made, chat = routing(), router(TWO)
+    await turn(chat)
+    game = await told(made, 1)
+    game.change(add_arms=["elsewhere"])
+    game.pause("a")
+    game.pause("b")
+    assert {await turn(chat, f"{number}") for number in range(20)} == {"a", "b"}
+    assert made._rests == {}
 
 
-def test_requests_that_are_wrong_are_nobodys_fault() -> None:
-    async def play() -> int:
-        made, chat = routing(), router({"a": "hi", "b": "hi"})
-        await turn(chat)
-        wrong = {"exception": litellm.BadRequestError("no", "gpt-4o", "openai")}
-        request: dict[str, Any] = {}
-        (found,) = await made.async_filter_deployments("chat", chat.model_list, [], request)
-        params = {**request, "model_info": found["model_info"]}
-        await made.async_log_failure_event({**wrong, "litellm_params": params}, None, START, START)
-        return (await told(made, 1)).history.totals.out
-
-    assert asyncio.run(play()) == 1
+ODD: list[Any] = [None, 0, "text", [], {}, {"role": 3}, [None], [{"role": "user"}]]
 
 
-ODD: list[Any] = [
-    None,
-    0,
-    "text",
-    [],
-    {},
-    {"role": 3},
-    [None],
-    [{"role": "user"}],
-    [{"role": "user", "content": {1: object()}}],
-]
-
-
-@pytest.mark.parametrize("messages", ODD)
+@pytest.mark.parametrize("messages", [*ODD, [{"role": "user", "content": {1: object()}}]])
 @pytest.mark.parametrize("deployments", [[], [{}], [{}, {"model_info": None}], [{"model_info": {"id": 1}}, 7], "ab"])
-def test_odd_requests_go_on(messages: Any, deployments: Any) -> None:
-    async def play() -> None:
-        made = routing()
-        assert await made.async_filter_deployments("chat", deployments, messages, {}) is deployments
-        two: Any = [{"model_info": {"id": 1}}, {"model_info": {"id": "b"}}]
-        for request in (None, {}, {"metadata": None}, {"metadata": 7}, {"litellm_metadata": {}}):
-            assert len(await made.async_filter_deployments("chat", two, messages, request)) in (1, 2)
-
-    asyncio.run(play())
+async def test_odd_requests_go_on(messages: Any, deployments: Any) -> None:
+    made = routing()
+    assert await made.async_filter_deployments("chat", deployments, messages, {}) is deployments
+    two: Any = [{"model_info": {"id": 1}}, {"model_info": {"id": "b"}}]
+    for request in (None, {}, {"metadata": None}, {"metadata": 7}, {"litellm_metadata": {}}):
+        assert len(await made.async_filter_deployments("chat", two, messages, request)) in (1, 2)
 
 
 @pytest.mark.parametrize(
     "mark", [7, {}, {"game": []}, {"game": "x", "decision": 1, "arm": "None"}, {"game": "chat", "arm": "None"}]
 )
-def test_odd_events_are_survived(mark: Any) -> None:
-    async def play() -> None:
-        made = routing()
-        for params in (None, {}, {"metadata": None}, {"metadata": {MARK: mark}, "model_info": None}):
-            await made.async_log_success_event({"litellm_params": params}, object(), START, START)
-            await made.async_log_failure_event({"litellm_params": params}, None, None, None)  # type: ignore[arg-type]
-
-    asyncio.run(play())
+async def test_odd_events_are_survived(mark: Any) -> None:
+    made = routing()
+    for params in (None, {}, {"metadata": None}, {"metadata": {MARK: mark}, "model_info": None}):
+        await made.async_log_success_event({"litellm_params": params}, object(), START, START)
+        await made.async_log_failure_event({"litellm_params": params}, None, None, None)  # type: ignore[arg-type]
 
 
 class Raises:
@@ -287,188 +236,118 @@ def anything(rng: random.Random, depth: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_comes_nothing_fails_and_the_store_is_not_left_alone(seed: int) -> None:
+async def test_whatever_comes_nothing_fails_and_the_store_is_not_left_alone(seed: int) -> None:
     rng = random.Random(seed)
-
-    async def play() -> None:
-        made = routing(scale=hf.Scale(latency=(0, 1), price=(0, 1)))
-        two = [{"model_info": {"id": id}} for id in "ab"]
-        await made.async_filter_deployments("chat", two, [], {})
-        await told(made, 0)
-        held = 0
-        for _ in range(500):
-            given = [*two, anything(rng)] if rng.random() < 0.8 else anything(rng)
-            request: Any = anything(rng) if rng.random() < 0.5 else {rng.choice(NAMES): anything(rng)}
-            found = await made.async_filter_deployments("chat", given, anything(rng), request)
-            assert found is given or (len(found) == 1 and any(found[0] is one for one in given))
-            held += found is not given
-            event = anything(rng)
-            if type(request) is dict and rng.random() < 0.5:
-                params = {**request, "model_info": {"id": rng.choice("ab")}}
-                event = {"litellm_params": params, rng.choice(NAMES): anything(rng)}
-            for tell in (made.async_log_success_event, made.async_log_failure_event):
-                await tell(event, anything(rng), rng.choice([START, *LEAVES]), START)
-        assert held > 50
-        assert (made._failed["chat"], made._rests) == (0, {})
-
-    asyncio.run(play())
+    made = routing(scale=hf.Scale(latency=(0, 1), price=(0, 1)))
+    two = [{"model_info": {"id": id}} for id in "ab"]
+    await made.async_filter_deployments("chat", two, [], {})
+    await told(made, 0)
+    held = 0
+    for _ in range(500):
+        given = [*two, anything(rng)] if rng.random() < 0.8 else anything(rng)
+        request: Any = anything(rng) if rng.random() < 0.5 else {rng.choice(NAMES): anything(rng)}
+        found = await made.async_filter_deployments("chat", given, anything(rng), request)
+        assert found is given or (len(found) == 1 and any(found[0] is one for one in given))
+        held += found is not given
+        event = anything(rng)
+        if type(request) is dict and rng.random() < 0.5:
+            params = {**request, "model_info": {"id": rng.choice("ab")}}
+            event = {"litellm_params": params, rng.choice(NAMES): anything(rng)}
+        for tell in (made.async_log_success_event, made.async_log_failure_event):
+            await tell(event, anything(rng), rng.choice([START, *LEAVES]), START)
+    assert held > 50
+    assert (made._failed["chat"], made._rests) == (0, {})
 
 
-def test_a_group_without_a_name_is_left_alone() -> None:
+async def test_a_group_without_a_name_is_left_alone() -> None:
     two = [{"model_info": {"id": id}} for id in "ab"]
     for model in (None, [], {}, 7):
-        assert asyncio.run(routing().async_filter_deployments(model, two, [], {})) is two  # type: ignore[arg-type]
+        assert await routing().async_filter_deployments(model, two, [], {}) is two  # type: ignore[arg-type]
 
 
-def test_many_odd_requests_are_one_line(caplog: Any) -> None:
+async def test_many_odd_requests_are_one_line(caplog: Any) -> None:
     adapter.LOG.addFilter(Sparse())
     odd: Any = {"metadata": 7}
     for _ in range(50):
-        asyncio.run(routing().async_filter_deployments("chat", [], [], odd))
+        await routing().async_filter_deployments("chat", [], [], odd)
     assert caplog.text.count("is routed without Holdfast") in (1, 2)
 
 
-def test_a_game_that_another_request_has_dropped_stops_nobody(monkeypatch: Any) -> None:
-    async def play() -> None:
-        made = routing()
+async def test_a_game_that_another_request_has_dropped_stops_nobody(monkeypatch: Any) -> None:
+    made = routing()
 
-        async def slow(*given: Any) -> None:
-            made._games.pop("chat", None)  # by another request
-            raise TimeoutError
+    async def slow(*given: Any) -> None:
+        made._games.pop("chat", None)  # by another request
+        raise TimeoutError
 
-        monkeypatch.setattr(made, "_held", slow)
-        two = [{"model_info": {"id": id}} for id in "ab"]
-        assert await made.async_filter_deployments("chat", two, [], {}) is two
-
-    asyncio.run(play())
+    monkeypatch.setattr(made, "_held", slow)
+    two = [{"model_info": {"id": id}} for id in "ab"]
+    assert await made.async_filter_deployments("chat", two, [], {}) is two
 
 
-def test_an_arm_that_is_pinned_but_not_healthy_stops_nothing() -> None:
-    async def play() -> None:
-        made, chat = routing(), router({"a": "hi", "b": "hi"})
-        await turn(chat)
-        game = await told(made, 1)
-        game.change(add_arms=["elsewhere"])
-        game.pin("elsewhere")
-        assert {await turn(chat, f"{number}") for number in range(20)} <= {"a", "b"}
-        assert made._rests == {}
-
-    asyncio.run(play())
+async def test_an_arm_that_is_pinned_but_not_healthy_stops_nothing() -> None:
+    made, chat = routing(), router(TWO)
+    await turn(chat)
+    game = await told(made, 1)
+    game.change(add_arms=["elsewhere"])
+    game.pin("elsewhere")
+    assert {await turn(chat, f"{number}") for number in range(20)} <= {"a", "b"}
+    assert made._rests == {}
 
 
-def test_the_server_restarts(tmp_path: Any) -> None:
+async def test_the_server_restarts(tmp_path: Any) -> None:
     """A game that was deleted, and a store that is another one, are met again after a rest."""
-
-    async def play() -> None:
-        made, chat = routing(url=f"sqlite:///{tmp_path}/s.db"), router({"a": "hi", "b": "hi"})
-        await turn(chat)
-        game = await told(made, 1)
-        game.store.delete(game.executor.setup.game.id)
-        await turn(chat, "while it is gone")
-        assert "chat" not in made._games
-        await turn(chat, "after it")
-        assert (await told(made, 1)).rounds == 1
-
-    asyncio.run(play())
+    made, chat = routing(url=f"sqlite:///{tmp_path}/s.db"), router(TWO)
+    await turn(chat)
+    game = await told(made, 1)
+    game.store.delete(game.executor.setup.game.id)
+    await turn(chat, "while it is gone")
+    assert "chat" not in made._games
+    await turn(chat, "after it")
+    assert (await told(made, 1)).rounds == 1
 
 
-def test_a_server_that_is_killed_hangs_and_comes_back(tmp_path: Any) -> None:
+async def test_a_server_that_is_killed_hangs_and_comes_back(tmp_path: Any) -> None:
     url = f"sqlite:///{tmp_path}/s.db"
+    with InProcess(url) as server:
+        made, chat = routing(url=server.web.url, retry=0.0, deadline=1.0), router(TWO)
+        await turn(chat, "first")
+        await asyncio.wrap_future(made._games["chat"])
+        numbers = iter(range(1000))
 
-    async def play() -> None:
-        with InProcess(url) as server:
-            made, chat = routing(url=server.web.url, retry=0.0, deadline=1.0), router({"a": "hi", "b": "hi"})
-            await turn(chat, "first")
-            await asyncio.wrap_future(made._games["chat"])
-            numbers = iter(range(1000))
+        async def some(count: int, at_most: float) -> None:
+            """Requests that are all answered, in time."""
+            begun = time.monotonic()
+            for _ in range(count):
+                assert await turn(chat, f"question {next(numbers)}") in ("a", "b")
+            assert time.monotonic() - begun < at_most
 
-            async def some(count: int, at_most: float) -> None:
-                """Requests that are all answered, in time."""
-                begun = time.monotonic()
-                for _ in range(count):
-                    assert await turn(chat, f"question {next(numbers)}") in ("a", "b")
-                assert time.monotonic() - begun < at_most
+        async def routed(more: int) -> None:
+            with hf.open(url, "chat") as game:
+                before = game.history.totals.told
+                for _ in range(600):
+                    await turn(chat, f"question {next(numbers)}")
+                    made._rests.clear()  # that takes seconds
+                    if game.history.totals.told >= before + more:
+                        return
+            raise AssertionError("it does not come back")
 
-            async def routed(more: int) -> None:
-                with hf.open(url, "chat") as game:
-                    before = game.history.totals.told
-                    for _ in range(600):
-                        await turn(chat, f"question {next(numbers)}")
-                        made._rests.clear()  # that takes seconds
-                        if game.history.totals.told >= before + more:
-                            return
-                raise AssertionError("it does not come back")
-
-            await routed(5)
-            server.process.send_signal(signal.SIGSTOP)  # it takes connections, and never answers
-            await some(30, IN_A_ROW * 1.0 + 20.0)  # of 30, three wait for their second
-            server.process.send_signal(signal.SIGCONT)
-            await routed(5)
-            server.kill()
-            await some(30, 20.0)
-        with InProcess(url, port=server.port):
-            await routed(5)
-
-    asyncio.run(play())
+        await routed(5)
+        server.process.send_signal(signal.SIGSTOP)  # it takes connections, and never answers
+        await some(30, IN_A_ROW * 1.0 + 20.0)  # of 30, three wait for their second
+        server.process.send_signal(signal.SIGCONT)
+        await routed(5)
+        server.kill()
+        await some(30, 20.0)
+    with InProcess(url, port=server.port):
+        await routed(5)
 
 
-def test_conversations_are_told_apart() -> None:
-    system, user = {"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"}
-    marked = {"role": "user", "content": "hello", "cache_control": {"type": "ephemeral"}}
-    parts = {"role": "user", "content": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]}
-    bare = {"role": "user", "content": [{"type": "text", "text": "x"}]}
-    later = [system, user, {"role": "assistant", "content": "hi"}, {"role": "user", "content": "more"}]
-    key, begins = conversation_of([system, user], {})
-    assert begins
-    assert conversation_of([system, marked], {}) == (key, True)
-    assert conversation_of(later, {}) == (key, False)
-    assert conversation_of([parts], {}) == conversation_of([bare], {})
-    assert conversation_of([user], {})[0] != key
-    assert conversation_of([system], {}) == (None, False)
-    for other in ({"user_api_key_hash": "someone"}, {"session_id": "s"}):
-        assert conversation_of([system, user], {"metadata": other})[0] != key
-    session = conversation_of([user], {"metadata": {"session_id": "s"}})
-    assert session == conversation_of(later, {"litellm_session_id": "s"}) == (session[0], False)
-    generated = {"session_id": "s", "litellm_session_id_generated": True}
-    assert conversation_of([system, user], {"metadata": generated}) == (key, True)
-
-
-def test_many_conversations_that_begin_alike_are_drawn_one_by_one() -> None:
-    async def play() -> int:
-        made, chat = routing(), router({"a": "hi", "b": "hi"})
-        for _ in range(6):
-            await turn(chat, "the same words")
-        return (await told(made, 6)).history.totals.blocks
-
-    assert asyncio.run(play()) == 6
-
-
-def test_measures_are_those_that_are_known() -> None:
-    end = START + timedelta(seconds=2)
-    usage = {"prompt_tokens": 80, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 60}}
-    found = measured({"response_cost": 0.01, "completion_start_time": START}, {"usage": usage}, START, end)
-    assert found == {"latency": 2.0, "first_token": 0.0, "price": 0.01, "price_per_1k": 0.1, "uncached": 0.25}
-    older = {"prompt_tokens": 80, "completion_tokens": 0, "cache_read_input_tokens": 80}
-    assert measured({}, {"usage": older}, START, end) == {"latency": 2.0, "uncached": 0.0}
-    assert measured({}, None, START, end) == {"latency": 2.0}
-    assert measured({"response_cost": float("nan")}, None, START, end) == {"latency": 2.0}
-
-
-def test_a_measure_that_is_unknown_is_not_made_up(caplog: Any) -> None:
-    async def play() -> int:
-        made, chat = routing(scale=hf.Scale(price=(0, 1))), router({"a": "hi", "b": "hi"})
-        request: dict[str, Any] = {}
-        (found,) = await made.async_filter_deployments("chat", chat.model_list, [], request)
-        await made.async_log_success_event({"litellm_params": {**request, **found}}, None, START, START)
-        return (await told(made, 0)).history.totals.out
-
-    assert asyncio.run(play()) == 1
-    assert "price of a request to" in caplog.text
-
-
-def test_a_scale_has_measures_that_are_known() -> None:
-    with pytest.raises(hf.InvalidParameter, match="did you mean 'latency'"):
-        HoldfastRouting(scale=hf.Scale(latencies=(0, 1)))
+async def test_many_conversations_that_begin_alike_are_drawn_one_by_one() -> None:
+    made, chat = routing(), router(TWO)
+    for _ in range(6):
+        await turn(chat, "the same words")
+    assert (await told(made, 6)).history.totals.blocks == 6
 
 
 def test_the_proxy_finds_it(tmp_path: Any) -> None:
@@ -483,11 +362,11 @@ def test_the_proxy_finds_it(tmp_path: Any) -> None:
     assert "own_routing" not in sys.modules
 
 
-def test_what_the_page_says_to_copy(tmp_path: Any, monkeypatch: Any) -> None:
+async def test_what_the_page_says_to_copy(tmp_path: Any, monkeypatch: Any) -> None:
     """The five lines of docs/litellm.md, and the callback that its YAML names."""
     monkeypatch.chdir(tmp_path)
     found = dict(blocks(ROOT / "docs/litellm.md"))
     exec(found["python"], {})
-    assert asyncio.run(turn(router({"a": "hi", "b": "hi"}))) in "ab"
+    assert await turn(router(TWO)) in "ab"
     (named,) = re.findall(r'callbacks: \["(.*)"\]', found["yaml"])
     assert isinstance(get_instance_fn(named), HoldfastRouting)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +19,7 @@ from pages import ROOT, blocks
 from service import InThread, Web
 
 import holdfast as hf
-
-pytestmark = pytest.mark.slow
+from holdfast.service.access import TokenFile
 
 CHAT = {"policy": "adaptive", "arms": ["model-a", "model-b"], "switching_cost": 0, "learn_after": 1, "seed": 1}
 FLAGS = "/ofrep/v1/evaluate/flags"
@@ -98,6 +98,17 @@ def test_refusals_are_those_of_the_protocol(web: Web, name: str, body: Any, stat
     assert answer.json["status"] == status
 
 
+def test_a_store_that_is_away_is_asked_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(name: str, work: Any) -> Any:
+        raise hf.StoreError("it is away")
+
+    app = InThread(f"sqlite:///{tmp_path}/s.db")
+    with app as web:
+        monkeypatch.setattr(app.service.games, "with_game", away)
+        answer = evaluate(web, "chat")
+    assert (answer.status, answer.json["errorCode"], answer.headers["retry-after"]) == (503, "GENERAL", "1")
+
+
 def test_all_flags_record_nothing(web: Web) -> None:
     web("PUT", "/v1/games/new", CHAT)
     with hf.open(web.url, "held", hf.TsallisSwitch(arms=["a", "b"], switching_cost=5.0)) as router:
@@ -113,18 +124,16 @@ def test_all_flags_record_nothing(web: Web) -> None:
     tag = answer.headers["etag"]
     unchanged = web("POST", FLAGS, {"context": {"targetingKey": "someone"}}, If_None_Match=tag)
     assert (unchanged.status, unchanged.body, unchanged.headers["etag"]) == (304, b"", tag)
+    assert web("POST", FLAGS, {"context": {"targetingKey": "someone"}}, If_None_Match='"another"').status == 200
     assert "chat" not in {flag["key"] for flag in web("POST", FLAGS).json["flags"]}
 
 
 def test_tokens_are_asked_for(tmp_path: Path) -> None:
-    from holdfast.service.access import TokenFile
-
     tokens = TokenFile(tmp_path / "tokens.json")
     reads, decides = tokens.make("read", ["chat"]), tokens.make("decide", ["chat"])
-    with hf.open(f"sqlite:///{tmp_path}/s.db", "chat", hf.Exp3(arms=["a", "b"])) as router:
-        router.ask()
-    with hf.open(f"sqlite:///{tmp_path}/s.db", "secret", hf.Exp3(arms=["a", "b"])) as router:
-        router.ask()
+    for name in ("chat", "secret"):
+        with hf.open(f"sqlite:///{tmp_path}/s.db", name, hf.Exp3(arms=["a", "b"])) as router:
+            router.ask()
     with InThread(f"sqlite:///{tmp_path}/s.db", tokens=tokens.path) as web:
         assert evaluate(web, "chat").status == 401
         reader, decider = Web(web.port, reads), Web(web.port, decides)
@@ -146,11 +155,20 @@ def told(web: Web, count: int) -> Any:
     return totals(web)
 
 
-def test_python_as_the_page_says(web: Web, caplog: Any) -> None:
+@pytest.fixture
+def sdk() -> SimpleNamespace:
+    """OpenFeature's SDK for Python, and our adapter."""
     api = pytest.importorskip("openfeature.api", reason="make .venv/.partners installs it")
     from openfeature.evaluation_context import EvaluationContext
     from openfeature.track import TrackingEventDetails
 
+    from holdfast.adapters import openfeature as adapter
+
+    return SimpleNamespace(api=api, Context=EvaluationContext, Details=TrackingEventDetails, adapter=adapter)
+
+
+@pytest.mark.slow
+def test_python_as_the_page_says(web: Web, sdk: SimpleNamespace, caplog: Any) -> None:
     found: dict[str, Any] = {}
     exec(python_of(web), found)
     client, turn = found["client"], found["turn"]
@@ -160,63 +178,46 @@ def test_python_as_the_page_says(web: Web, caplog: Any) -> None:
     details = client.get_string_details("chat", "default", turn)
     assert details.value == found["model"]
     assert details.flag_metadata["probability"] == pytest.approx(0.5)
-    client.track("chat", EvaluationContext("nobody"), TrackingEventDetails(0.5))
+    client.track("chat", sdk.Context("nobody"), sdk.Details(0.5))
     client.track("chat", turn)  # what it has lost is not said
     assert client.get_string_value("no such game", "default", turn) == "default"
     assert client.get_boolean_value("chat", True, turn) is True  # of another type
-    api.shutdown()
+    sdk.api.shutdown()
     assert told(web, 1)["told"] == 1
     assert "nothing was decided by 'chat' for 'nobody'" in caplog.text
     assert "the loss of 'chat' was refused" in caplog.text
 
 
-def test_python_without_a_server_has_its_default(caplog: Any) -> None:
-    pytest.importorskip("openfeature.api", reason="make .venv/.partners installs it")
-    from openfeature import api
-    from openfeature.evaluation_context import EvaluationContext
-    from openfeature.track import TrackingEventDetails
-
-    from holdfast.adapters.openfeature import HoldfastProvider
-
-    provider = HoldfastProvider("http://127.0.0.1:9", timeout=1.0)
-    api.set_provider(provider)
-    context = EvaluationContext("k")
-    assert api.get_client().get_string_value("chat", "default", context) == "default"
+@pytest.mark.slow
+def test_python_without_a_server_has_its_default(sdk: SimpleNamespace, caplog: Any) -> None:
+    provider = sdk.adapter.HoldfastProvider("http://127.0.0.1:9", timeout=1.0)
+    sdk.api.set_provider(provider)
+    context = sdk.Context("k")
+    assert sdk.api.get_client().get_string_value("chat", "default", context) == "default"
     provider._decided["chat", "k"] = "made before"
-    api.get_client().track("chat", context, TrackingEventDetails(0.5))
-    api.shutdown()
+    sdk.api.get_client().track("chat", context, sdk.Details(0.5))
+    sdk.api.shutdown()
     assert "the loss of 'chat' was not told" in caplog.text
-    api.get_client().track("chat", context, TrackingEventDetails(0.5))  # after the end
+    sdk.api.get_client().track("chat", context, sdk.Details(0.5))  # after the end
 
 
-def test_a_server_that_hangs_holds_up_nobody(caplog: Any, monkeypatch: Any) -> None:
-    pytest.importorskip("openfeature.api", reason="make .venv/.partners installs it")
-    from openfeature.evaluation_context import EvaluationContext
-    from openfeature.track import TrackingEventDetails
-
-    from holdfast.adapters import openfeature as adapter
-
-    monkeypatch.setattr(adapter, "MOST", 30)
+@pytest.mark.slow
+def test_a_server_that_hangs_holds_up_nobody(sdk: SimpleNamespace, caplog: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(sdk.adapter, "MOST", 30)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        provider = adapter.HoldfastProvider(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=1.0)
+        provider = sdk.adapter.HoldfastProvider(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=1.0)
         provider._decided["chat", "k"] = "made before"
         begun = time.monotonic()
         for loss in [0.5] * 40:
-            provider.track("chat", EvaluationContext("k"), TrackingEventDetails(loss))
+            provider.track("chat", sdk.Context("k"), sdk.Details(loss))
         provider.shutdown()
         assert time.monotonic() - begun < 15.0  # one after the other it takes 30
     assert "not told, nor are those of the next 5 s" in caplog.text
     assert "not told: 30 wait already" in caplog.text
 
 
-def test_answers_that_make_no_sense_are_the_default(caplog: Any) -> None:
-    pytest.importorskip("openfeature.api", reason="make .venv/.partners installs it")
-    from openfeature import api
-    from openfeature.evaluation_context import EvaluationContext
-    from openfeature.track import TrackingEventDetails
-
-    from holdfast.adapters.openfeature import HoldfastProvider
-
+@pytest.mark.slow
+def test_answers_that_make_no_sense_are_the_default(sdk: SimpleNamespace, caplog: Any) -> None:
     flag = {"key": "chat", "value": "a", "variant": "a", "reason": "SPLIT", "metadata": {"decision": "d"}}
     wrong: list[Any] = [None, 1, [], {}, "x", {"decision": None}, {"decision": []}, {"decision": "\ud800"}]
     said = [json.dumps({**flag, name: value}).encode() for name in flag for value in wrong]
@@ -234,37 +235,40 @@ def test_answers_that_make_no_sense_are_the_default(caplog: Any) -> None:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        provider = HoldfastProvider(f"http://127.0.0.1:{server.server_address[1]}", timeout=5.0)
-        api.set_provider(provider)
-        seen = set()
+        provider = sdk.adapter.HoldfastProvider(f"http://127.0.0.1:{server.server_address[1]}", timeout=5.0)
+        sdk.api.set_provider(provider)
+        client, seen = sdk.api.get_client(), set()
         while said:
-            for context in (EvaluationContext("k"), EvaluationContext(None), None):
-                seen.add(api.get_client().get_string_value("chat", "default", context))
-                api.get_client().track("chat", context, TrackingEventDetails(float("nan")))
+            for context in (sdk.Context("k"), sdk.Context(None), None):
+                seen.add(client.get_string_value("chat", "default", context))
+                client.track("chat", context, sdk.Details(float("nan")))
             said.pop()
         server.shutdown()
     assert seen <= {"default", "a", "x"}
     assert provider._rests == 0.0  # the server did answer
-    api.shutdown()
+    sdk.api.shutdown()
 
 
+@pytest.mark.slow
 def test_node_as_the_page_says(web: Web) -> None:
     node = shutil.which("node")
     if node is None or not (NODE / "installed").exists():
         pytest.skip("needs Node and OpenFeature: scripts/openfeature installs it")
     program = NODE / f"page-{web.port}.mjs"
-    program.write_text(python_of(web, "js"))
-    try:
-        done = subprocess.run([node, program], capture_output=True, text=True, timeout=60)
-    finally:
-        program.unlink()
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() in CHAT["arms"]
+
+    def played(text: str) -> str:
+        program.write_text(text)
+        try:
+            done = subprocess.run([node, program], capture_output=True, text=True, timeout=60)
+        finally:
+            program.unlink()
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert played(python_of(web, "js")) in CHAT["arms"]
     assert (totals(web)["told"], totals(web)["losses"]) == (1, 0.12)
-    program.write_text(python_of(web, "js").replace('getStringDetails("chat"', 'getStringDetails("none"'))
-    done = subprocess.run([node, program], capture_output=True, text=True, timeout=60)
-    program.unlink()
-    assert done.stdout.strip() == "model-a"  # the default
+    default = played(python_of(web, "js").replace('getStringDetails("chat"', 'getStringDetails("none"'))
+    assert default == "model-a"
 
 
 def test_the_versions_of_the_page_are_those_installed() -> None:

@@ -15,8 +15,10 @@ import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,8 +28,6 @@ from service import InProcess, InThread, free_port
 
 import holdfast as hf
 from holdfast.adapters.proxies import Counts, Envoy, HAProxy, Steering, steering_of, steerings_of
-
-pytestmark = pytest.mark.slow
 
 HAPROXY = shutil.which("haproxy") or ("/usr/sbin/haproxy" if os.path.exists("/usr/sbin/haproxy") else None)
 TYPE = "type.googleapis.com/envoy.extensions.filters"
@@ -76,7 +76,14 @@ class Traffic(threading.Thread):
         super().__init__(daemon=True)
         self.port, self.ends = port, threading.Event()
         self.seen: list[tuple[float, int, str]] = []
+
+    def __enter__(self) -> "Traffic":
         self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.ends.set()
+        self.join(timeout=20)
 
     def run(self) -> None:
         while not self.ends.wait(0.005):
@@ -89,8 +96,11 @@ class Traffic(threading.Thread):
             except (OSError, http.client.HTTPException) as error:
                 self.seen.append((time.monotonic(), 0, str(error)))
 
-    def since(self, then: float) -> list[tuple[int, str]]:
-        return [(status, name) for at, status, name in self.seen if at >= then]
+    def since(self, then: float) -> set[tuple[int, str]]:
+        return {(status, name) for at, status, name in self.seen if at >= then}
+
+    def last(self, count: int) -> set[tuple[int, str]]:
+        return {(status, name) for _, status, name in self.seen[-count:]}
 
 
 def until(check: Any, what: str, seconds: float = 30.0) -> None:
@@ -173,16 +183,8 @@ static_resources:
       eds_cluster_config:
         eds_config: {{path_config_source: {{path: {folder}/app.json}}, resource_api_version: V3}}
 """)
-    return [
-        ENVOY,
-        "-c",
-        folder / "envoy.yaml",
-        "--concurrency",
-        "1",
-        "--log-level",
-        "error",
-        "--disable-hot-restart",
-    ], front
+    options = ["--concurrency", "1", "--log-level", "error", "--disable-hot-restart"]
+    return [ENVOY, "-c", folder / "envoy.yaml", *options], front
 
 
 def settings_for(kind: str, folder: Path, backends: dict[str, Backend], port: int) -> dict[str, Any]:
@@ -195,39 +197,50 @@ def settings_for(kind: str, folder: Path, backends: dict[str, Backend], port: in
     return {**common, **own}
 
 
-@pytest.mark.parametrize("kind", ["haproxy", "envoy"])
-def test_requests_follow_the_arm_and_none_fails(kind: str, tmp_path: Path, backends: dict[str, Backend]) -> None:
-    port, ends = free_port(), threading.Event()
-    command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
-    steering = steering_of({**settings_for(kind, tmp_path, backends, port), "interval": "2s"})
+class Front:
+    """A proxy of a kind, not begun yet, before the backends: its command, its port, and how it is steered."""
+
+    def __init__(self, kind: str, folder: Path, backends: dict[str, Backend]) -> None:
+        self.kind, self.backends, port = kind, backends, free_port()
+        made = haproxy_with(backends, folder, port) if kind == "haproxy" else envoy_with(folder, port)
+        self.command, self.port = made
+        self.settings = settings_for(kind, folder, backends, port)
+
+    def process(self) -> Process:
+        return Process(self.command, self.port)
+
+    def steering(self, **settings: Any) -> Steering:
+        return steering_of({**self.settings, **settings})
+
+
+@pytest.fixture(params=["haproxy", "envoy"])
+def front(request: pytest.FixtureRequest, tmp_path: Path, backends: dict[str, Backend]) -> Front:
+    return Front(request.param, tmp_path, backends)
+
+
+@pytest.mark.slow
+def test_requests_follow_the_arm_and_none_fails(front: Front) -> None:
+    ends, steering = threading.Event(), front.steering(interval="2s")
     game = steering.router
     game.pin("a")
     steering.proxy.move("a")
-    with Process(command, front):
-        traffic = Traffic(front)
+    with front.process(), Traffic(front.port) as traffic:
         for arm in "aba":
             game.pin(arm)
             steering.round(ends)
-            assert {answer[1:] for answer in traffic.seen[-5:]} == {(200, arm)}  # within one interval
+            assert traffic.last(5) == {(200, arm)}  # within one interval
         assert {status for _, status, _ in traffic.seen} == {200}  # none failed during a change
-        steering.router.close()
-        steering.proxy.close()  # it has died: all goes on
+        steering.close()  # it has died: all goes on
         then = time.monotonic()
         time.sleep(0.6)
-        assert set(traffic.since(then)) == {(200, "a")}
-        traffic.ends.set()
-        traffic.join(timeout=20)
-    totals = game.history.totals
-    assert totals.told == 3
+        assert traffic.since(then) == {(200, "a")}
+    assert game.history.totals.told == 3
 
 
-@pytest.mark.parametrize("kind", ["haproxy", "envoy"])
-def test_a_server_that_dies_is_left_before_the_interval_ends(
-    kind: str, tmp_path: Path, backends: dict[str, Backend]
-) -> None:
+@pytest.mark.slow
+def test_a_server_that_dies_is_left_before_the_interval_ends(front: Front, tmp_path: Path) -> None:
     """Its health check fails and the others are drained, so that nobody would answer until the interval's end."""
-    port, ends = free_port(), threading.Event()
-    command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
+    ends = threading.Event()
     check = "{timeout: 1s, interval: 0.2s, no_traffic_interval: 0.2s, unhealthy_threshold: 1, healthy_threshold: 1, "
     check += "http_health_check: {path: /}}"
     changes = [
@@ -235,58 +248,51 @@ def test_a_server_that_dies_is_left_before_the_interval_ends(
         ("backend app\n", "backend app\n    option httpchk GET /\n"),
         ("      eds_cluster_config", f"      health_checks: [{check}]\n      eds_cluster_config"),
     ]
-    config = Path(next(str(part) for part in command if str(part).startswith(str(tmp_path))))
+    config = Path(next(str(part) for part in front.command if str(part).startswith(str(tmp_path))))
     text = config.read_text()
     for old, new in changes:
         text = text.replace(old, new)
     config.write_text(text.replace("default_backend app\n    option httpchk GET /", "default_backend app"))
-    steering = steering_of({**settings_for(kind, tmp_path, backends, port), "interval": "60s"})
+    steering = front.steering(interval="60s")
     steering.proxy.move("a")
-    with Process(command, front):
-        traffic = Traffic(front)
+    with front.process(), Traffic(front.port) as traffic:
         playing = threading.Thread(target=steering.play, args=(None, ends), daemon=True)
         playing.start()
         until(lambda: {name for _, name in traffic.since(time.monotonic() - 0.5)} == {steering.arm}, "none is held")
         held = steering.arm
         other = {"a": "b", "b": "a"}[str(held)]
-        backends[str(held)].fails = True
-        until(lambda: traffic.seen[-1][1:] == (200, other), "the server that is down is held", 15.0)
+        front.backends[str(held)].fails = True
+        until(lambda: traffic.last(1) == {(200, other)}, "the server that is down is held", 15.0)
         time.sleep(1.0)
-        assert {answer[1:] for answer in traffic.seen[-9:]} == {(200, other)}
+        assert traffic.last(9) == {(200, other)}
         (told,) = [one for one in steering.router.history.blocks() if one.told][:1]
         assert "ab"[told.arm] == held
-        backends[str(held)].fails = False
+        front.backends[str(held)].fails = False
         until(lambda: held not in steering.proxy.down(), "it is not up again")
         ends.set()
         playing.join(timeout=20)
-        traffic.ends.set()
-        traffic.join(timeout=20)
     steering.close()
 
 
-@pytest.mark.parametrize("kind", ["haproxy", "envoy"])
-def test_failures_and_latency_are_read_back(kind: str, tmp_path: Path, backends: dict[str, Backend]) -> None:
-    port = free_port()
-    command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
-    steering = steering_of(settings_for(kind, tmp_path, backends, port))
+@pytest.mark.slow
+def test_failures_and_latency_are_read_back(front: Front) -> None:
+    steering, b = front.steering(), front.backends["b"]
     proxy = steering.proxy
     proxy.move("b")
-    with Process(command, front):
-        traffic = Traffic(front)
-        until(lambda: {name for _, name in traffic.since(time.monotonic() - 0.3)} == {"b"}, "b is not used")
-        backends["b"].fails, backends["b"].waits = True, 0.05
-        time.sleep(0.2)
-        before = proxy.counts("b")
-        time.sleep(1.0)
-        after = proxy.counts("b")
-        traffic.ends.set()
-        traffic.join(timeout=20)
+    with front.process():
+        with Traffic(front.port) as traffic:
+            until(lambda: {name for _, name in traffic.since(time.monotonic() - 0.3)} == {"b"}, "b is not used")
+            b.fails, b.waits = True, 0.05
+            time.sleep(0.2)
+            before = proxy.counts("b")
+            time.sleep(1.0)
+            after = proxy.counts("b")
         requests = after.requests - before.requests
         assert requests > 5
         assert (after.failures - before.failures) / requests == pytest.approx(1.0, abs=0.3)
-        assert proxy.latency(before, after) > (0.04 if kind == "envoy" else 0.002)
+        assert proxy.latency(before, after) > (0.04 if front.kind == "envoy" else 0.002)
         assert proxy.counts("a").failures == 0
-    steering.proxy.close()
+    steering.close()
     with pytest.raises(OSError, match=r"refused|No such file"):
         proxy.counts("b")
 
@@ -299,99 +305,80 @@ def lines_of(given: dict[str, Any]) -> str:
     return "".join(lines)
 
 
-def steer_with(folder: Path, text: str) -> "subprocess.Popen[str]":
+@contextlib.contextmanager
+def steering_by(folder: Path, text: str, held: int) -> Iterator["subprocess.Popen[str]"]:
+    """`holdfast steer` with this configuration, once it says of so many games that an arm is held."""
     (folder / "steer.toml").write_text(text)
     command = [sys.executable, "-m", "holdfast", "steer", str(folder / "steer.toml")]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-
-
-@pytest.mark.parametrize("kind", ["haproxy", "envoy"])
-def test_the_command_moves_away_from_what_fails(kind: str, tmp_path: Path, backends: dict[str, Backend]) -> None:
-    port = free_port()
-    command, front = haproxy_with(backends, tmp_path, port) if kind == "haproxy" else envoy_with(tmp_path, port)
-    given = settings_for(kind, tmp_path, backends, port)
-    given["interval"] = "0.3s"
-    backends["a"].fails = True
-    steer = steer_with(tmp_path, lines_of(given))
-    try:
-        assert "is held" in steer.stderr.readline()
-        with Process(command, front):
-            traffic = Traffic(front)
-            with hf.open(given["url"], "app") as router:
-                until(lambda: router.history.totals.told >= 4 and router.arm == "b", "it stays where all fails")
-            steer.send_signal(signal.SIGKILL)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as steer:
+        try:
+            said: set[str] = set()
+            while len(said) < held:
+                line = steer.stderr.readline()  # type: ignore[union-attr]
+                assert line, "it has ended"
+                said |= {line.split(": ")[0].split(" ", 2)[2]} if line.endswith(" is held\n") else set()
+            yield steer
+        finally:
+            steer.kill()
             steer.communicate(timeout=20)
-            then = time.monotonic()
-            time.sleep(0.3)
-            assert traffic.since(then)  # all goes on
-            traffic.ends.set()
-            traffic.join(timeout=20)
-    finally:
-        steer.kill()
-        steer.communicate(timeout=20)
 
 
+@pytest.mark.slow
+def test_the_command_moves_away_from_what_fails(front: Front, tmp_path: Path) -> None:
+    front.backends["a"].fails = True
+    with steering_by(tmp_path, lines_of(front.settings), 1) as steer, front.process(), Traffic(front.port) as traffic:
+        with hf.open(front.settings["url"], "app") as router:
+            until(lambda: router.history.totals.told >= 4 and router.arm == "b", "it stays where all fails")
+        steer.send_signal(signal.SIGKILL)
+        steer.wait(timeout=20)
+        then = time.monotonic()
+        time.sleep(0.3)
+        assert traffic.since(then)  # all goes on
+
+
+@pytest.mark.slow
 def test_one_command_steers_several_games(tmp_path: Path, backends: dict[str, Backend]) -> None:
-    agent, admin = free_port(), free_port()
-    first, in_front = haproxy_with(backends, tmp_path, agent)
-    second, behind = envoy_with(tmp_path, admin)
-    front, back = (
-        settings_for(kind, tmp_path, backends, port) for kind, port in (("haproxy", agent), ("envoy", admin))
-    )
-    common = {name: front.pop(name) for name in ("url", "interval")}
-    own = {name: value for name, value in back.items() if name not in (*common, "game")}
-    del front["game"]
-    steer = steer_with(
-        tmp_path, f"{lines_of(common)}[games.front]\n{lines_of(front)}[games.'and back']\n{lines_of(own)}"
-    )
-    try:
-        held = {"front": False, "and back": False}
-        while not all(held.values()):
-            line = steer.stderr.readline()
-            held.update({name: True for name in held if f" {name}: " in line and "is held" in line})
+    first, second = (Front(kind, tmp_path, backends) for kind in ("haproxy", "envoy"))
+    common = {name: first.settings[name] for name in ("url", "interval")}
+    own = [
+        lines_of({name: value for name, value in one.settings.items() if name not in (*common, "game")})
+        for one in (first, second)
+    ]
+    text = f"{lines_of(common)}[games.front]\n{own[0]}[games.'and back']\n{own[1]}"
+    with steering_by(tmp_path, text, 2) as steer:
         games = [hf.open(common["url"], name) for name in ("front", "and back")]
-        with Process(first, in_front):
+        with first.process():
             for game, arm in zip(games, "ab", strict=True):
                 game.pin(arm)
-            before = Traffic(in_front)
-            until(lambda: {answer[1:] for answer in before.seen[-9:]} == {(200, "a")}, "HAProxy does not follow")
-            until(lambda: games[0].history.totals.told > 0, "nothing is told")
-            assert games[1].history.totals.told == 0  # its proxy is away, and the first goes on
-            with Process(second, behind):
-                after = Traffic(behind)
-                until(lambda: {answer[1:] for answer in after.seen[-9:]} == {(200, "b")}, "Envoy does not follow")
-                until(lambda: games[1].history.totals.told > 0, "nothing is told")
-                before.ends.set()
-                after.ends.set()
-                before.join(timeout=20)
-                after.join(timeout=20)
-                assert {status for _, status, _ in before.seen} == {200}
+            with Traffic(first.port) as before:
+                until(lambda: before.last(9) == {(200, "a")}, "HAProxy does not follow")
+                until(lambda: games[0].history.totals.told > 0, "nothing is told")
+                assert games[1].history.totals.told == 0  # its proxy is away, and the first goes on
+                with second.process(), Traffic(second.port) as after:
+                    until(lambda: after.last(9) == {(200, "b")}, "Envoy does not follow")
+                    until(lambda: games[1].history.totals.told > 0, "nothing is told")
+            assert {status for _, status, _ in before.seen} == {200}
         for game in games:
             game.close()
         steer.send_signal(signal.SIGINT)
         assert steer.wait(timeout=20) == 130
-    finally:
-        steer.kill()
-        steer.communicate(timeout=20)
 
 
+@pytest.mark.slow
 def test_a_service_that_is_killed_and_comes_back_is_steered_by_again(
     tmp_path: Path, backends: dict[str, Backend]
 ) -> None:
-    url, agent, ends = f"sqlite:///{tmp_path}/s.db", free_port(), threading.Event()
-    command, front = haproxy_with(backends, tmp_path, agent)
+    url, ends, front = f"sqlite:///{tmp_path}/s.db", threading.Event(), Front("haproxy", tmp_path, backends)
     with InProcess(url) as service:
-        given = {**settings_for("haproxy", tmp_path, backends, agent), "url": service.web.url}
-        steering = steering_of(given)
+        steering = front.steering(url=service.web.url)
         playing = threading.Thread(target=steering.play, args=(None, ends), daemon=True)
         playing.start()
-        with Process(command, front), hf.open(url, "app") as game:
-            traffic = Traffic(front)
+        with front.process(), hf.open(url, "app") as game, Traffic(front.port) as traffic:
             until(lambda: game.history.totals.told >= 2, "nothing is told")
             service.kill()
             time.sleep(2.0)
             held = steering.arm
-            assert {answer[1:] for answer in traffic.seen[-50:]} == {(200, held)}
+            assert traffic.last(50) == {(200, held)}
             with InProcess(url, port=service.port):
                 before = game.history.totals.told
                 game.pin("b" if held == "a" else "a")
@@ -399,45 +386,38 @@ def test_a_service_that_is_killed_and_comes_back_is_steered_by_again(
                 until(lambda: game.history.totals.told >= before + 2, "nothing is told")
                 ends.set()
                 playing.join(timeout=20)
-            traffic.ends.set()
-            traffic.join(timeout=20)
             assert {status for _, status, _ in traffic.seen} == {200}
     steering.close()
 
 
-class Broken:
-    arms: tuple[str, ...] = ("a", "b")
+class Told(Envoy):
+    """A proxy that says what it is told to: an error is raised."""
+
+    def __init__(self, counts: Any, down: Any = frozenset(), moves: Exception | None = None) -> None:
+        self.arms, self.moved, self._said_of = list("abc"), [], {"counts": counts, "down": down, "move": moves}
+
+    def _of(self, what: str) -> Any:
+        found = self._said_of[what]
+        found = next(found) if isinstance(found, Iterator) else found
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def move(self, arm: str) -> None:
-        raise OSError("it is away")
-
-    def down(self) -> set[str]:
-        raise OSError("it is away")
-
-    def counts(self, arm: str) -> Counts:
-        raise ValueError("no number")
-
-    def close(self) -> None:
-        pass
-
-
-class Partly(Broken):
-    arms = ("a", "b", "c")
-
-    def __init__(self) -> None:
-        self.moved: list[str] = []
-
-    def move(self, arm: str) -> None:
+        self._of("move")
         self.moved.append(arm)
 
     def down(self) -> set[str]:
-        return {"a"}
+        return self._of("down")
+
+    def counts(self, arm: str) -> Counts:
+        return self._of("counts")
 
 
 def test_arms_that_are_down_or_retired_meanwhile_are_not_asked_for(tmp_path: Path) -> None:
     with InThread(f"sqlite:///{tmp_path}/s.db") as web:
         router = hf.open(web.url, "app", hf.Exp3(arms=["a", "b", "c"]), seed=1)
-        proxy, ends = Partly(), threading.Event()
+        proxy, ends = Told(ValueError("no number"), down={"a"}), threading.Event()
         steering = Steering(router, proxy, 0.001)
         for _ in range(20):
             steering.round(ends)
@@ -451,6 +431,32 @@ def test_arms_that_are_down_or_retired_meanwhile_are_not_asked_for(tmp_path: Pat
         router.close()
 
 
+@pytest.mark.parametrize(
+    ("down", "seconds"),
+    [
+        ([{"b"}, {"b"}, {"a", "b"}], 2.0),  # the arm held goes down, and c is up
+        ([set(), {"b"}, set()], 3.5),
+        ([{"a"}, {"a"}, {"a"}, {"a"}], 3.5),  # it was down before: nothing has changed
+        ([set(), {"a", "b", "c"}], 3.5),  # there is nowhere to go
+    ],
+)
+def test_an_interval_ends_early_where_the_arm_goes_down_and_another_is_up(down: Any, seconds: float) -> None:
+    waited: list[float] = []
+
+    class Ends(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waited.append(timeout or 0.0)
+            return False
+
+    router = hf.open("memory:", "app", hf.Exp3(arms=["a", "b", "c"]))
+    steering = Steering(router, Told(None, iter([*down, *[down[-1]] * 9])), 3.5)
+    steering.arm = "a"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("holdfast.adapters.proxies.time", SimpleNamespace(monotonic=lambda: sum(waited)))
+        assert not steering._waited(Ends(), steering._down())
+    assert sum(waited) == seconds
+
+
 HEAD = "HTTP/1.0 200 OK\r\n\r\n"
 HOST: dict[str, Any] = {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 1}}, "stats": []}
 
@@ -459,6 +465,48 @@ def clusters(**host: Any) -> str:
     return HEAD + json.dumps({"cluster_statuses": [{"name": "app", "host_statuses": [{**HOST, **host}]}]})
 
 
+def test_what_haproxy_says_is_read_as_it_is(monkeypatch: Any) -> None:
+    """Its counts, its milliseconds, and what is down of the servers that are steered."""
+    shown = "# pxname,svname,status,stot,econ,eresp,hrsp_5xx,ttime\n"
+    shown += (
+        "other,a,DOWN,9,9,9,9,9\napp,a,UP,200,1,2,4,250\napp,b,DOWN 1/2,,,,,\napp,c,MAINT,7,0,0,0,\napp,d,DOWN,,,,,\n"
+    )
+    monkeypatch.setattr(HAProxy, "_said", lambda proxy, command: {"show stat": shown}[command])
+    with closing(HAProxy(["a", "b", "c", "e"], "127.0.0.1:0", "nowhere", "app")) as proxy:
+        assert proxy.counts("a") == Counts(200.0, 7.0, 50.0)
+        assert proxy.latency(Counts(100.0, 0.0, 90.0), proxy.counts("a")) == 0.25
+        assert (proxy.counts("b"), proxy.counts("c")) == (Counts(0, 0, 0), Counts(7, 0, 0))
+        assert proxy.down() == {"b", "c"}
+        with pytest.raises(hf.HoldfastError, match="backend 'app' has no server 'e'"):
+            proxy.counts("e")
+
+
+def test_what_envoy_says_is_read_as_it_is(tmp_path: Path, monkeypatch: Any) -> None:
+    def host(port: int, status: dict[str, bool], **stats: int) -> dict[str, Any]:
+        place = {"socket_address": {"address": "127.0.0.1", "port_value": port}}
+        return {"address": place, "health_status": status, "stats": [{"name": n, "value": v} for n, v in stats.items()]}
+
+    hosts = [
+        host(1, {}, rq_total=90, rq_error=6, cx_connect_fail=10),
+        host(2, {"failed_active_health_check": True}),
+        host(3, {"failed_outlier_check": True, "failed_active_health_check": False}),
+        host(9, {"failed_outlier_check": True}, rq_total=5),
+    ]
+    statuses = [{"name": "other", "host_statuses": [host(1, {}, rq_total=1)]}, {"name": "app", "host_statuses": hosts}]
+    times = 'envoy_cluster_upstream_rq_time_sum{cluster="app"} 1500.5\nenvoy_cluster_upstream_rq_time_count{} 7\n'
+    monkeypatch.setattr(
+        Envoy, "_said", lambda proxy, path: json.dumps({"cluster_statuses": statuses}) if "clusters" in path else times
+    )
+    arms = {arm: f"127.0.0.1:{number}" for number, arm in enumerate("abcd", start=1)}
+    proxy = Envoy(arms, str(tmp_path / "app.json"), "127.0.0.1:1", "app")
+    assert proxy.counts("a") == Counts(100.0, 16.0, 1.5005)
+    assert proxy.latency(Counts(60.0, 0.0, 0.5005), proxy.counts("a")) == pytest.approx(1.0 / 40)
+    assert proxy.down() == {"b", "c"}
+    with pytest.raises(hf.HoldfastError, match=r"cluster 'app' has no endpoint 127\.0\.0\.1:4"):
+        proxy.counts("d")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
@@ -510,7 +558,8 @@ def test_answers_that_make_no_sense_change_nothing(
 
 def test_nothing_that_fails_ends_it(caplog: Any) -> None:
     router = hf.open("memory:", "app", hf.Exp3(arms=["a", "b"]))
-    steering = Steering(router, Broken(), 0.001)
+    away = OSError("it is away")
+    steering = Steering(router, Told(ValueError("no number"), away, away), 0.001)
     for _ in range(3):
         steering.round(threading.Event())
     assert caplog.text.count("app: the proxy was not moved: it is away") == 1
@@ -540,42 +589,39 @@ def test_an_arm_without_a_server_leaves_the_proxy_as_it_is(kind: str, tmp_path: 
     steering.close()
 
 
-def test_a_loss_is_of_what_was_counted_in_between() -> None:
-    class Counted(Broken):
-        seen = iter(
-            [
-                Counts(10, 1, 5.0),
-                Counts(30, 6, 7.0),
-                Counts(30, 6, 7.0),
-                Counts(30, 6, 7.0),
-                Counts(9, 0, 0.0),
-                Counts(3, 0, 0.0),
-            ]
-        )
+@pytest.mark.parametrize(("interval", "deadline"), [(0.1, 1.0), (7.0, 7.0)])
+def test_a_short_interval_leaves_a_second_for_an_answer(interval: float, deadline: float, monkeypatch: Any) -> None:
+    router, asked = hf.open("memory:", "app", hf.Exp3(arms=["a", "b"])), []
+    monkeypatch.setattr(router, "ask", lambda **options: asked.append(options))
+    Steering(router, Told(None), interval)._asked({"a"})
+    assert asked == [{"deadline": deadline, "available": ["b"]}]
 
-        def move(self, arm: str) -> None:
-            pass
 
-        def down(self) -> set[str]:
-            return set()
+SCALED = {"scale": hf.Scale(latency=(0, 1), failures=(0, 1))}
 
-        def counts(self, arm: str) -> Counts:
-            return next(self.seen)
 
-        latency = Envoy.latency
-
-    scale = hf.Scale(latency=(0, 1), failures=(0, 1))
-    router = hf.open("memory:", "app", hf.Exp3(arms=["a", "b"]), scale=scale)
-    steering = Steering(router, Counted(), 0.001)
-    for _ in range(3):  # with requests, without any, and after the proxy has begun anew
-        steering.round(threading.Event())
+@pytest.mark.parametrize(
+    ("after", "options", "losses"),
+    [
+        (Counts(30, 6, 7.0), SCALED, (2.0 / 20 + 5 / 20) / 2),
+        (Counts(30, 6, 7.0), {}, 5 / 20),  # a game without a scale is told the share of failures
+        (Counts(12, 9, 5.0), {}, 1.0),  # more failures than requests have ended
+        (Counts(12, 0, 4.0), SCALED, 0.0),  # a count that has gone back
+        (Counts(10, 1, 5.0), {}, None),  # without a request
+        (Counts(3, 0, 0.0), {}, None),  # the proxy has begun anew
+    ],
+)
+def test_a_loss_is_of_what_was_counted_in_between(after: Counts, options: Any, losses: float | None) -> None:
+    router = hf.open("memory:", "app", hf.Exp3(arms=["a", "b"]), **options)
+    Steering(router, Told(iter([Counts(10, 1, 5.0), after])), 0.001).round(threading.Event())
     totals = router.history.totals
-    assert (totals.rounds, totals.told) == (3, 1)
-    assert totals.losses == pytest.approx((2.0 / 20 + 5 / 20) / 2)
+    assert (totals.rounds, totals.told) == (1, losses is not None)
+    assert totals.losses == pytest.approx(losses or 0.0)
 
 
-def test_an_agent_answers_whatever_it_is_asked() -> None:
-    proxy = HAProxy(["a", "b"], "127.0.0.1:0", "nowhere", "app")
+def test_an_agent_answers_whatever_it_is_asked(monkeypatch: Any) -> None:
+    now = [100.0]
+    monkeypatch.setattr("holdfast.adapters.proxies.time", SimpleNamespace(monotonic=lambda: now[0]))
 
     def said(asked: bytes) -> bytes:
         with socket.create_connection(proxy.address, timeout=10) as wire:
@@ -583,19 +629,19 @@ def test_an_agent_answers_whatever_it_is_asked() -> None:
             wire.shutdown(socket.SHUT_WR)
             return wire.recv(100)
 
-    try:
+    with closing(HAProxy(["a", "b"], "127.0.0.1:0", "nowhere", "app")) as proxy:
         assert said(b"a\n") == b"up\n"  # nothing is held yet
         proxy.move("a")
         assert said(b"b\n") == b"up\n"  # not before the other one is used
         assert said(b"a\n") == b"up 100%\n"
-        time.sleep(0.35)
-        assert said(b"b\n") == b"up 0%\n"
+        for later, answer in ((0.0, b"up\n"), (0.29, b"up\n"), (0.31, b"up 0%\n")):
+            now[0] = 100.0 + later
+            assert said(b"b\n") == answer
+            assert said(b"a\n") == b"up 100%\n"
         for odd in (b"", b"\xff\n", b"c\n", b"x" * 5000):
             assert said(odd) == b"up\n"
         proxy.move("b")
         assert (said(b"a\n"), said(b"b\n")) == (b"up\n", b"up 100%\n")
-    finally:
-        proxy.close()
 
 
 @pytest.mark.parametrize(
@@ -626,6 +672,28 @@ def test_what_is_wrong_in_a_configuration_is_said(change: dict[str, Any], said: 
     (tmp_path / "s.toml").write_text("arms = [")
     assert "must be a TOML file" in command_here("steer", str(tmp_path / "s.toml")).stderr
     assert "cannot be read" in command_here("steer", str(tmp_path / "none.toml")).stderr
+
+
+def test_what_a_configuration_leaves_out(tmp_path: Path, monkeypatch: Any) -> None:
+    given = settings_for("haproxy", tmp_path, {}, free_port())
+    del given["interval"]
+    with closing(steering_of(given)) as steering:
+        setup: Any = steering.router.executor.setup
+        assert (steering.interval, setup.policy.label, setup.policy.switching_cost) == (5.0, "tracking", 0.1)
+        assert (setup.settings.missing, setup.settings.patience) == ("drop", timedelta(minutes=5))
+        assert steering.router.scale == hf.Scale(latency=(0.0, 1.0), failures=(0.0, 0.2))
+    monkeypatch.setenv("HOLDFAST_TOKEN", "hf_of_the_environment")
+    tokens: list[str | None] = []
+
+    def opened(url: str, name: str, policy: Any = None, token: str | None = None, **options: Any) -> Any:
+        tokens.append(token)
+        raise hf.StoreError("it is away")
+
+    monkeypatch.setattr("holdfast.adapters.proxies.open_game", opened)
+    for own in ({"url": "http://h"}, {"url": "http://h", "token": "hf_own"}, {}):
+        with pytest.raises(hf.StoreError):
+            steering_of({**given, **own})
+    assert tokens == ["hf_of_the_environment", "hf_own", None]  # a store needs none
 
 
 def test_the_settings_of_the_page_are_known(tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ from hypothesis import given
 from holdfast import InvalidParameter, bounds
 from holdfast.numerics import schedules
 
-# ------------------------------------------------------------------------------------------------- Theorem 1
-
 
 @pytest.mark.parametrize(
     ("case", "adversarial", "constrained"), [(EASY, 12357, 82324), (HARD, 28369, 3_271_489)], ids=["easy", "hard"]
@@ -93,9 +91,6 @@ def test_lower_bound_has_its_logarithm():
     eightfold = bounds.lower_bound(n_arms=8, switching_cost=8.0, horizon=10**5)
     assert eightfold == pytest.approx(2 * value, rel=CLOSE)
     assert ratio(10**24) / ratio(10**12) == pytest.approx(2, rel=0.03)
-
-
-# --------------------------------------------------------------------------------- Theorem 2 and Corollary 3
 
 
 @given(arms_and_gaps(), st.data())
@@ -214,9 +209,6 @@ def test_reference_bounds():
     assert bounds.exp3(n_arms=1, horizon=T) == 0
 
 
-# ------------------------------------------------------------------------------------------------- the table
-
-
 @given(arms_and_gaps(), costs, st.integers(1, 10**5))
 def test_applicable_leads_with_what_binds(arms_and_gaps, lam, T):
     K, gaps = arms_and_gaps
@@ -243,11 +235,11 @@ def test_applicable_values_are_the_functions():
     assert rows["lower_bound"].value == bounds.lower_bound(**case)
     assert rows["trivial"].value == pytest.approx(0.05 * 1e6 + 19867)
     assert rows["blocks"].value == pytest.approx(20001)
-
-
-def test_constrained_bound_binds_at_long_horizons():
-    rows = bounds.applicable(n_arms=8, switching_cost=1.0, horizon=10**12, gaps=0.05)
-    assert bounds.binding(rows).name == "theorem_1_constrained"
+    long = bounds.applicable(n_arms=8, switching_cost=1.0, horizon=10**12, gaps=0.05)
+    assert bounds.binding(long).name == "theorem_1_constrained"
+    several = bounds.applicable(n_arms=3, switching_cost=1, horizon=100, gaps=[0.1, 0.4])
+    blocks = schedules.number_of_blocks(3, 1, 100)
+    assert next(row.value for row in several if row.name == "trivial") == pytest.approx(0.4 * 100 + blocks)
 
 
 @pytest.mark.parametrize("best", [2, 7, 8])
@@ -271,11 +263,12 @@ def test_applicable_at_the_edges():
     assert "number_of_blocks" in free
     long = {row.name for row in bounds.applicable(n_arms=8, switching_cost=1, horizon=1e25)}
     assert "number_of_blocks" not in long
-    dear = bounds.applicable(n_arms=8, switching_cost=1e6, horizon=1000)
-    assert not next(row for row in dear if row.kind == "lower").applies
+    many = bounds.applicable(n_arms=10**12, switching_cost=1.0, horizon=10**6, gaps=0.1)  # without a list of gaps
+    assert bounds.binding(many).name == "theorem_1"
+    for cost, applies in ((125.0, True), (125.1, False)):  # λK ≤ T
+        dear = bounds.applicable(n_arms=8, switching_cost=cost, horizon=1000)
+        assert next(row for row in dear if row.kind == "lower").applies == applies
 
-
-# ---------------------------------------------------------------------------------------------------- errors
 
 CASE = {"n_arms": 8, "switching_cost": 1.0, "horizon": 100}
 WITH_GAPS = CASE | {"gaps": 0.1}

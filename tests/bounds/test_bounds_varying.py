@@ -15,8 +15,6 @@ from holdfast.bounds.paper import UNSTABLE, N, most_blocks, run_of_blocks
 from holdfast.kernels import COMPILED
 from holdfast.numerics import schedules
 
-# ------------------------------------------------------------------------------------------------- Theorem 4
-
 COSTS = {
     "none": 0.0,
     "constant": 1.3,
@@ -42,6 +40,16 @@ def test_theorem_4_agrees_with_naive(name, arms_and_gaps, T):
     expected = naive_bounds.theorem_4_constrained(T, K, each, gap_list(gaps, K), beyond, truncated=False)
     printed = bounds.theorem_4_constrained(**case, gaps=gaps, constants="printed")
     assert printed == pytest.approx(expected, rel=CLOSE)
+
+
+def test_theorem_4_with_costs_that_fall():
+    """Blocks of 7, 4 and 4 rounds; 14 rounds end in the third."""
+    costs, lam = [8.0] + [2.0] * 9, lambda n: 8.0 if n == 1 else 2.0
+    assert naive_bounds.theorem_4_schedule(14, 2, lam)[:2] == ([8.0, 2.0, 2.0], [7, 4, 4])
+    adversarial = 7 * (8 + 2 + 2) + 12 * math.sqrt(2 * 3) + 2
+    assert bounds.theorem_4(n_arms=2, costs=costs, horizon=14) == pytest.approx(adversarial)
+    found = bounds.theorem_4_constrained(n_arms=2, costs=costs, horizon=14, gaps=0.5)
+    assert found == pytest.approx(naive_bounds.theorem_4_constrained(14, 2, lam, [0.5]), rel=CLOSE)
 
 
 @pytest.mark.slow
@@ -133,8 +141,6 @@ def test_lemma_8_with_one_cost():
     assert bounds.lemma_8(costs=2.0, elsewhere=[0.5, 0.25]) == 2 + 4 * 0.5 + 2 * 0.25
     assert bounds.lemma_8(costs=lambda n: 2.0, elsewhere=[0.5, 0.25], constants="printed") == 2 + 4 * 0.75
 
-
-# ----------------------------------------------------------------------------------------------- Corollary 5
 
 ALPHAS = [0.05, 0.25, 0.5, 1.0, 1.5, 2.5]
 

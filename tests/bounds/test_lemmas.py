@@ -7,18 +7,13 @@ import naive
 import numpy as np
 import pytest
 from hypothesis import given
+from potential import potential
 
 from holdfast import InvalidParameter, bounds
 
 pytestmark = pytest.mark.plain
 
 K = 3
-
-
-def potential(C, eta):
-    """Φ(−C) = max_p Σ(4√p_i − 2p_i)/η − ⟨p, C⟩, at the p that is played."""
-    p = np.array(naive.tsallis_weights(list(C), eta))
-    return float((4 * np.sqrt(p) - 2 * p).sum() / eta - p @ C)
 
 
 def game(rounds, scale, seed):
@@ -29,13 +24,13 @@ def game(rounds, scale, seed):
         eta.append(scale * 2 / math.sqrt(n))
         b.append(float(rng.choice([0.25, 1.0, 3.0])))
         p, losses = np.array(naive.tsallis_weights(C.tolist(), eta[-1])), b[-1] * rng.random(K)
-        before = potential(C, eta[-1])
+        before, _ = potential(C, eta[-1])
         for i in range(K):  # the expectation over the arm drawn
-            after = potential(C + np.eye(K)[i] * losses[i] / p[i], eta[-1])
+            after, _ = potential(C + np.eye(K)[i] * losses[i] / p[i], eta[-1])
             stability += p[i] * (losses[i] + after - before)
         drawn = rng.choice(K, p=p / p.sum())
         estimate = np.eye(K)[drawn] * losses[drawn] / p[drawn]
-        penalty += before - potential(C + estimate, eta[-1])
+        penalty += before - potential(C + estimate, eta[-1])[0]
         C = C + estimate
         played.append(p / p.sum())
     return eta, b, np.array(played), stability, penalty - C.min(), int(C.argmin())

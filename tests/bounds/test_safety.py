@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from naive_bounds import theorem_1_adversarial
 from naive_ties import Ties
 
 import holdfast as hf
@@ -66,17 +67,13 @@ def test_theorem_E_with_epochs_that_grow_by_another_factor(tau, doubled, best):
 
 @pytest.mark.parametrize("tau", [0.3, 1.0])
 def test_theorem_E_agrees_with_the_page(tau):
-    def U(K: int, lam: float, m: float) -> float:
-        return (
-            5.25 * (lam * K) ** (1 / 3) * m ** (2 / 3) + 6.4 * (K * m) ** 0.5 + 3 * (2 * K) ** 0.5 + 5.25 * lam + 6.25
-        )
-
     def any_losses(K: int, lam: float, T: int) -> float:
         total, begun, k = 4 * math.sqrt(K * T) + 1, 0, 0
         while begun < T:
             m = max(math.ceil(lam), 1) * 2**k
-            c, up_to_T = math.ceil(tau * (U(K, lam, m) + lam) / lam), min(m, T - begun)
-            total += lam * up_to_T if c >= up_to_T else lam * (c + 1) + U(K, lam, up_to_T - c)
+            c, up_to_T = math.ceil(tau * (theorem_1_adversarial(m, K, lam) + lam) / lam), min(m, T - begun)
+            left = up_to_T - c
+            total += lam * up_to_T if left <= 0 else lam * (c + 1) + theorem_1_adversarial(left, K, lam)
             begun, k = begun + m, k + 1
         return total
 
@@ -96,6 +93,11 @@ def test_theorem_E_agrees_with_the_page(tau):
                 for moved in (0.0, 10.0, 1e6):
                     proved = bounds.paused_constrained(**case, gaps=0.3, corruption=moved)
                     assert proved == pytest.approx(fixed_gaps(K, lam, T, 0.3, moved), rel=1e-12)
+    begun = 2**20 - 1  # with λ = 1; the next epoch may pause after c rounds, and ends there, before or after
+    c = math.ceil(tau * (theorem_1_adversarial(begun + 1, 2, 1.0) + 1.0))
+    for T in (begun + c - 1, begun + c, begun + c + 1):
+        found = bounds.paused(n_arms=2, switching_cost=1.0, horizon=T, budget=tau)
+        assert found == pytest.approx(any_losses(2, 1.0, T), rel=1e-12)
 
 
 def test_theorem_E_with_the_adaptive_policy_as_the_fallback():
@@ -197,24 +199,59 @@ def test_a_window_of_theorem_F2_may_end_in_the_last_round():
     assert found == [1.0, 1.5]
 
 
-PROVED = {
-    "Theorem 1": hf.TsallisSwitch(3, switching_cost=0.5),
-    "Theorem B of docs/theory/adaptive.md": hf.AdaptiveTsallisSwitch(3, switching_cost=0.5),
-    "Theorem E of docs/paused.md": hf.PausedTsallis(3, switching_cost=0.5),
-    "Theorem I of docs/theory/tracking.md": hf.TrackingSwitch(3, switching_cost=0.5),
-}
+LONGER = hf.Constants(longest_length=0.6)
+PROVED = [
+    (hf.TsallisSwitch(3, switching_cost=0.5), "Theorem 1"),
+    (hf.AdaptiveTsallisSwitch(3, switching_cost=0.5), "Theorem B of docs/theory/adaptive.md"),
+    (hf.AdaptiveTsallisSwitch(3, switching_cost=0.5, constants=LONGER), None),
+    (hf.PausedTsallis(3, switching_cost=0.5), "Theorem E of docs/paused.md"),
+    (hf.TrackingSwitch(3, switching_cost=0.5), "Theorem I of docs/theory/tracking.md"),
+    (hf.TrackingSwitch(3, switching_cost=0.5, guarded=False), None),
+]
+ALONE = [
+    (hf.Exp3(3), "Bubeck and Cesa-Bianchi"),
+    (hf.TsallisInf(3), "Corollary 3"),
+    (hf.TsallisInf(3, estimator="reduced-variance"), None),
+    (hf.TsallisInf(3, loss_bound=2.0), None),
+    (hf.Ucb1(3), None),
+]
 
 
-@pytest.mark.parametrize("statement", PROVED)
-def test_a_theorem_is_about_the_lambda_that_a_policy_was_made_for(statement):
-    assert proved_cost(PROVED[statement], 0.5).statement == statement
-    assert proved_cost(PROVED[statement], 0.25) is None
+@pytest.mark.parametrize(("policy", "statement"), PROVED)
+def test_a_theorem_is_about_the_lambda_that_a_policy_was_made_for(policy, statement):
+    found = proved_cost(policy, 0.5)
+    assert (found and (found.statement, found.measure)) == (statement and (statement, "regret_with_switching"))
+    assert proved_cost(policy, 0.25) is None
 
 
-def test_no_theorem_is_about_longer_blocks_or_a_rule_alone():
-    longer = hf.AdaptiveTsallisSwitch(3, switching_cost=0.5, constants=hf.Constants(longest_length=0.6))
-    alone = hf.TrackingSwitch(3, switching_cost=0.5, guarded=False)
-    assert (proved_cost(longer, 0.5), proved_cost(alone, 0.5)) == (None, None)
+@pytest.mark.parametrize(("policy", "statement"), ALONE)
+def test_bounds_of_regret_alone_are_used_where_switches_cost_nothing(policy, statement):
+    found = proved_cost(policy, 0.0)
+    assert (found and (found.statement, found.measure)) == (statement and (statement, "pseudo_regret"))
+    assert proved_cost(policy, 0.1) is None
+
+
+def test_the_smallest_bound_is_one_of_regret_alone_where_switches_cost_nothing():
+    free, dear = (bounds.applicable(n_arms=4, switching_cost=lam, horizon=10**4) for lam in (0.0, 1.0))
+    assert (bounds.smallest(free).name, bounds.smallest(dear).name) == ("exp3", "theorem_1")
+
+
+@pytest.mark.parametrize("lam", [0.0, 2.0, 100.0])
+def test_theorem_I_agrees_with_the_page(lam):
+    """What the rule's rounds cost at their worst, a start for each epoch that has begun, and the guard's own bound."""
+    K, first = 8, max(8, lam)
+
+    def worst(power: float) -> float:
+        """Σ s^α over phases that end at 1, 1/4, 1/16, … of the time before the last, which is as long as is worst."""
+        before = sum((4.0**-k - 4.0 ** (-k - 1)) ** power for k in range(60))
+        return max((before + s**power) / (1 + s) ** power for s in np.linspace(0, 3, 300_001))
+
+    for T in (1, first, first + 1, 4 * first, 4 * first + 1, 10**6):
+        epochs = 1 + sum(first * 4**k < T for k in range(40))
+        order = 5.25 * (lam * K) ** (1 / 3) * T ** (2 / 3) * worst(2 / 3) + 6.4 * (K * T) ** 0.5 * worst(1 / 2)
+        own = epochs * (3 * (2 * K) ** 0.5 + 7.25 * lam + 7.25)
+        expected = order + own + bounds.adaptive(n_arms=K, switching_cost=lam, horizon=T)
+        assert bounds.guarded(n_arms=K, switching_cost=lam, horizon=T) == pytest.approx(expected, rel=1e-6)
 
 
 def test_who_does_not_look_pays_for_the_window_of_theorem_F():

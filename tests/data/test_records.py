@@ -168,15 +168,32 @@ def test_of_each_kind_the_first_mistake_is_named(read):
 
 
 def test_a_long_file_is_looked_at_for_a_while(read, monkeypatch):
+    """From the first mistake on."""
     monkeypatch.setattr("holdfast.data.csv.MOST_LINES", 3)
     with pytest.raises(hf.InvalidParameter) as told:
         read(["x,y", "1,2", "a,2", "2,2", "2,2", "2,2", "2,2", ",2"])
     assert "; also" not in str(told.value)
+    with pytest.raises(hf.InvalidParameter, match=r"line 7 of t\.csv, column 'x'.*got 'a'"):
+        read(["x,y", *["1,2"] * 5, "a,2"])
 
 
 def test_a_loss_outside_the_units_names_both_ways():
     with pytest.raises(hf.InvalidParameter, match=r"give units=\(lowest, highest\), or rescale=True to take them"):
         hf.replay(pl.DataFrame({"a": [0.5, 7.0], "b": [1.0, 2.0]}), "adaptive", switching_cost=1)
+
+
+def test_a_loss_in_a_late_piece_has_its_own_line(read):
+    trace = read(["x,y", *["0.5,0.5"] * 5, "0.5,1.5"]).trace
+    with pytest.raises(hf.InvalidParameter, match=r"in line 7 of t.csv, column 'y'.*got 1\.5"):
+        list(trace.checked_pieces((0.0, 1.0), rows=4))
+    assert [first for first, _ in trace.checked_pieces((0.0, 2.0), rows=4)] == [0, 4]
+    assert trace.range() == (0.5, 1.5)
+
+
+@pytest.mark.parametrize(("kind", "number"), [(pl.Int32, 2**24 + 1), (pl.UInt16, 2**16 - 1), (pl.Float64, 0.1)])
+def test_numbers_of_a_frame_keep_every_digit(kind, number):
+    frame = pl.DataFrame({"a": [number], "b": [1]}, schema={"a": kind, "b": pl.Int8})
+    assert read_records(frame).trace.table.tolist() == [[number, 1]]
 
 
 def test_tabs(read):
@@ -223,6 +240,34 @@ def test_times_that_are_not_regular_have_no_gaps(read):
     assert len(read(["day,a,b", *(f"2026-01-{d:02},0.5,0.25" for d in days)], index="day").trace.table) == 10
 
 
+@pytest.mark.parametrize("regular", [True, False])
+def test_nine_of_ten_equal_steps_are_regular(read, regular):
+    rows = ["t,a,b", *(f"2026-01-01 {hour:02}:00,0.5,0.25" for hour in (*range(10 if regular else 9), 20))]
+    if not regular:
+        assert len(read(rows, index="t").trace.table) == 10
+        return
+    with pytest.raises(hf.InvalidParameter, match=r"a row for each hour; 10 are missing between line 11 \("):
+        read(rows, index="t")
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "kind"),
+    [
+        ("7", "7", "i"),
+        ("7.5", "7.5", "f"),
+        ("2026-02-01 03:04", "2026-02-01 03:04", "M"),
+        ("01.02.2026 03:04", "2026-02-01 03:04", "M"),
+        ("01.02.2026 03:04:05", "2026-02-01 03:04", "M"),
+        ("2026-02-01", "2026-02-01 00:00", "M"),
+        ("01.02.2026", "2026-02-01 00:00", "M"),
+        ("first", "first", "O"),
+    ],
+)
+def test_times_and_names_of_rounds(read, text, label, kind):
+    trace = read(["t,a,b", f"{text},0.5,0.25"], index="t").trace
+    assert (trace.label(0), trace.labels.dtype.kind) == (label, kind)
+
+
 def test_numbers_that_are_skipped_or_doubled_are_said(read):
     rows = [f"{number},0.5,0.25" for number in (*range(20), 19, *range(25, 60))]
     found = read(["id,a,b", *rows], index="id")
@@ -256,8 +301,6 @@ def test_missing_values_are_filled_or_not_available(read):
     with pytest.raises(hf.InvalidParameter, match=r"line 2 of t.csv .*there is none before it to fill in"):
         read(lines, **GERMAN, fill="last")
 
-
-# ---- long ----
 
 LONG = [
     f"2026-01-{1 + i // 24:02d}T{i % 24:02d}:00,{arm},{VALUES[i, j]}"
@@ -299,9 +342,6 @@ def test_a_long_table_with_holes(read):
     lines = [HEAD, *LONG[:4], *LONG[5:]]
     assert read(lines, long="time,region,loss", fill="last").trace.table[2, 0] == VALUES[1, 0]
     assert np.argwhere(read(lines, long="time,region,loss", missing="unavailable").closed).tolist() == [[2, 0]]
-
-
-# ---- columns ----
 
 
 def test_columns_by_name_may_stand_beside_others(read):

@@ -59,6 +59,12 @@ class Trial:
     """Seconds between two, on average."""
 
 
+SETTINGS = (
+    *("patience", "missing", "remember", "holdback", "learn_after", "move_cost", "share", "most_switches", "breaker"),
+    "scale",
+)
+"""Those of a game that a trial has."""
+
 SCALE = hf.Scale(latency=(2.0, 10.0))
 """Its losses are exact for latencies in 1024ths."""
 
@@ -148,26 +154,23 @@ class Worker:
         held += [decision.id for decision in decisions if chance.random() < 0.9]  # others never hear of it
 
     def tell(self, chance: random.Random, held: list[str], begin: float) -> None:
-        bounds = self.trial.policy.bounds
         if chance.random() < 0.3:
             some, held[:] = held[:5], held[5:]
             outcomes = {id: outcome_of(id, self.trial) for id in some}
-            losses = {id: loss for id, (_, loss) in outcomes.items()}
-            refused: dict[str, Exception] = {}
+            receipts: list[hf.Receipt] = []
             try:
                 receipts = self.router.tell({id: outcome for id, (outcome, _) in outcomes.items()})
             except hf.errors.SomeRefused as error:
-                refused = {str(getattr(reason, "id", "")): reason for reason in error.refused}
-                receipts = []
+                for reason in error.refused:
+                    id = str(getattr(reason, "id", ""))
+                    self.refusal(reason, begin, id, outcomes[id][1])
             for receipt in receipts:
-                self.note(said_of(receipt), begin, id=receipt.id, loss=losses[receipt.id])
-            for id, reason in refused.items():
-                self.refusal(reason, begin, id, losses[id])
+                self.note(said_of(receipt), begin, id=receipt.id, loss=outcomes[receipt.id][1])
             return
         id = held.pop() if chance.random() < 0.7 else held[-1]
         outcome, loss = outcome_of(id, self.trial)
         if chance.random() > 0.95:
-            loss = bounds[0] + 0.12345
+            loss = self.trial.policy.bounds[0] + 0.12345
             outcome = {"loss": loss}
         try:
             receipt = self.router.tell(id, **outcome)
@@ -203,6 +206,8 @@ class Attack:
     done: dict[str, int] = field(default_factory=dict)
     """Number of times each kind of mischief was done."""
     copy: tuple[Path, tuple[float, float]] | None = None
+    closed: tuple[float, float] = (0.0, 0.0)
+    """Between when the closed file was copied."""
     started: int = 0
 
     def __post_init__(self) -> None:
@@ -212,14 +217,9 @@ class Attack:
             store.create([])
         watch(self.url)
         trial = self.trial
-        settings = {"patience": trial.patience, "missing": trial.missing, "remember": trial.remember}
-        settings |= {"holdback": trial.holdback, "learn_after": trial.learn_after, "scale": trial.scale}
-        settings |= {
-            "move_cost": None if trial.holdback == 1.0 else trial.move_cost,
-            "share": trial.share,
-            "most_switches": trial.most_switches,
-        }
-        settings |= {"breaker": trial.breaker}
+        settings = {name: getattr(trial, name) for name in SETTINGS}
+        if trial.holdback == 1.0:
+            settings["move_cost"] = None
         hf.open(self.url, "game", trial.policy, seed=self.seed, **settings).close()
 
     def start(self) -> None:
@@ -264,13 +264,10 @@ class Attack:
 
     def calls(self) -> list[dict[str, Any]]:
         """Read the calls that workers were acknowledged. A worker that was killed may have left a part of a line."""
-        lines = [line for file in self.folder.glob("journal*") for line in file.read_text().splitlines()]
         found = []
-        for line in lines:
-            try:
+        for line in [line for file in self.folder.glob("journal*") for line in file.read_text().splitlines()]:
+            with suppress(ValueError):
                 found.append(json.loads(line))
-            except ValueError:
-                continue
         return found
 
     # ---- kinds of mischief
@@ -384,16 +381,11 @@ class Attack:
         must(not Path(f"{file}-wal").exists(), "a closed store has a log")
         if kept.exists():
             shutil.copy(kept, file)
-            self.restores.append(
-                Lost(
-                    self._closed,  # type: ignore[has-type]
-                    (begin, time.monotonic()),
-                )
-            )
+            self.restores.append(Lost(self.closed, (begin, time.monotonic())))
             kept.unlink()
         else:
             shutil.copy(file, kept)
-            self._closed = (begin, time.monotonic())
+            self.closed = (begin, time.monotonic())
 
     def _server(self, program: str, *options: str) -> None:
         """One of PostgreSQL's programs; again where it was in a deadlock with workers."""

@@ -30,7 +30,7 @@ from naive_saving import Unit, saving_of
 from psycopg.rows import dict_row
 
 import holdfast as hf
-from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.stores import parse_address
 
 TABLES = ("games", "blocks", "asks", "losses", "heads")
 CLOSE = 1e-10
@@ -154,9 +154,13 @@ def seconds_of(text: str) -> float:
     return float(text.removesuffix("s"))
 
 
+NOT_SET = dict.fromkeys(("scale", "learn_after", "move_cost", "breaker", "share", "most_switches"))
+"""Settings that a row has only where they are set."""
+
+
 def settings_from(text: str) -> Row:
     """Return the settings in a game's row, and its patience as a time or in rounds."""
-    settings = Row(**json.loads(text))
+    settings = Row(**{**NOT_SET, **json.loads(text)})
     patience = settings.patience
     timed = isinstance(patience, str) and patience.endswith("s")
     settings.seconds = float(patience[:-1]) if timed else None
@@ -567,10 +571,8 @@ class Checker:
             must(row.at >= self.clock, "time ran back")
             if block.key is None and block.forced != 1 and row.block != self.current:
                 current = self.blocks.get(self.current)
-                whole = current is None or current.handed == current.rounds
-                must(
-                    whole and row.block > self.current, f"block {row.block} began too early, or is not the current one"
-                )
+                follows = row.block > self.current and (current is None or current.handed == current.rounds)
+                must(follows, f"block {row.block} began too early, or is not the current one")
                 self.current = row.block
             if row.first == 0:
                 at_begin[row.block] = before[row.request]
@@ -595,10 +597,9 @@ class Checker:
             if budget is not None and there:
                 recent = [at for at in self.switched if at + float(budget["over"][:-1]) > row.at]
                 stays = len(recent) >= budget["switches"] and not changed
-                likely, out = before[1] if before[0] == self.arm else 1.0, self._tripped(self.arm)
-                must(
-                    not stays or out or (arm, probability) == (self.arm, likely), f"no switch was left for {vars(row)}"
-                )
+                likely = before[1] if before[0] == self.arm else 1.0
+                free = not stays or self._tripped(self.arm)
+                must(free or (arm, probability) == (self.arm, likely), f"no switch was left for {vars(row)}")
                 stays = stays and arm == self.arm
             must(changed or self.paused.get(arm, -math.inf) <= row.at, f"arm {arm} was paused and played {vars(row)}")
             must(changed or arm in self.active, f"arm {arm} is retired and played {vars(row)}")
@@ -670,7 +671,7 @@ class Checker:
         """Return True if the rule does this with what was heard of by then."""
         turns = {arm: [*self.turns[arm], *((x, f) for a, x, f in heard if a == arm)] for arm in self.active}
         home, lengths = block.home(done), [*self.lengths, *ended]
-        fails = {arm for arm in self.active if [f for _, f in turns[arm][-3:]] == [True] * 3}
+        fails = {arm for arm in self.active if [f for _, f in turns[arm][-5:]] == [True] * 5}
         others = {*self.active} - down - {home}
         shared = {arm for arm in self.active if str(self.arms[arm][0] or arm) in (self.settings.share or {})}
         known = {arm for arm in others - fails - shared if len(turns[arm]) >= 5}
@@ -862,11 +863,8 @@ class Checker:
             self.settings = old
         for row in rows.values():
             block = self.blocks[row.number]
-            cut = bool(changed) and row.settled_order is not None
-            must(
-                cut or block.key is not None or row.due == block.due,
-                f"block {row.number} is due at {row.due}, not at {block.due}",
-            )
+            free = block.key is not None or (bool(changed) and row.settled_order is not None)
+            must(free or row.due == block.due, f"block {row.number} is due at {row.due}, not at {block.due}")
 
     def _settle(self, row: Row, head: Row, cut: bool, late_rows: list[Row]) -> Observed:
         """Return the loss and the rounds that the policy must be told of a settled block."""
@@ -1067,23 +1065,19 @@ class Checker:
     def _check_rows(self, rows: dict[int, Row]) -> None:
         for row in rows.values():
             block = self.blocks[row.number]
-            same = (block.arm, block.probability, block.began) == (row.arm, row.probability, row.began)
-            must(same, f"the draw of block {row.number} changed")
-            must(row.told == len(block.losses), f"block {row.number} has {row.told} losses, not {len(block.losses)}")
-            total = None if block.order is None else math.fsum(block.losses.values())
-            must(row.total == total, f"block {row.number} has the total {row.total}, not {total}")
-            must(row.late == len(block.late), f"block {row.number} has {row.late} late losses, not {len(block.late)}")
-            must(
-                sum(map(Fraction, json.loads(row.losses))) == block.sum,
-                f"the losses of block {row.number} do not add up",
-            )
-            must(
-                row.settled_order == block.order,
-                f"block {row.number} was settled {row.settled_order}, not {block.order}",
-            )
+            expected = {
+                **{"arm": block.arm, "probability": block.probability, "began": block.began, "learnt": block.learnt},
+                "told": len(block.losses),
+                "late": len(block.late),
+                "total": None if block.order is None else math.fsum(block.losses.values()),
+                "settled_order": block.order,
+            }
+            found = {name: getattr(row, name) for name in expected}
+            must(found == expected, f"block {row.number} is {found}, not {expected}")
+            adds_up = sum(map(Fraction, json.loads(row.losses))) == block.sum
+            must(adds_up, f"the losses of block {row.number} do not add up")
             complete = block.order is None and block.handed == block.rounds == len(block.losses)
             must(not complete or block.live, f"block {row.number} has all its losses and is not settled")
-            must(row.learnt == block.learnt, f"block {row.number} was learnt from twice")
 
     def _forget(self, step: Step, remember: int) -> None:
         """Single losses go in the order of settlement, and only beyond what is remembered; open blocks stay."""
@@ -1150,36 +1144,32 @@ class Checker:
         """Check that users see the computed numbers."""
         totals = router.history.totals
         told = [loss for block in self.blocks.values() for loss in block.losses.values()]
-        out = sum(block.handed - len(block.losses) for block in self.open.values())
-        seen = (totals.rounds, totals.told, totals.missing, totals.out, totals.blocks, totals.switches)
-        expected = (self.asked, len(told), self.missing, out, len(self.blocks), self.switches)
-        must(seen == expected, f"the totals are {seen}, not {expected}")
-        moves = sum(len(block.moves or []) for block in self.blocks.values())
-        must(totals.moves == moves, f"conversations moved {moves} times, not {totals.moves}")
-        must(totals.losses == math.fsum(told), "the losses do not add up")
-        must(totals.missing_losses == float(self.stood_in), "what counted for missing losses does not add up")
-        must(totals.switching == float(self.paid), "what the switches cost does not add up")
-        must(totals.cost == float(sum(map(Fraction, told)) + self.stood_in + self.paid), "the cost does not add up")
+        expected = {
+            **{"rounds": self.asked, "told": len(told), "missing": self.missing, "switches": self.switches},
+            "out": sum(block.handed - len(block.losses) for block in self.open.values()),
+            "blocks": len(self.blocks),
+            "moves": sum(len(block.moves or []) for block in self.blocks.values()),
+            "losses": math.fsum(told),
+            "missing_losses": float(self.stood_in),
+            "switching": float(self.paid),
+            "cost": float(sum(map(Fraction, told)) + self.stood_in + self.paid),
+        }
+        found = {name: getattr(totals, name) for name in expected}
+        must(found == expected, f"the totals are {found}, not {expected}")
+        players = {block.number: [played for played, _ in block.by()] for block in self.blocks.values()}
         for number, arm in enumerate(totals.arms):
-            players = {block.number: [played for played, _ in block.by()] for block in self.blocks.values()}
             mine = [block for block in self.blocks.values() if number in players[block.number]]
             losses = [x for block in mine for r, x in block.losses.items() if players[block.number][r] == number]
-            rounds = sum(played.count(number) for played in players.values())
-            counts = (len(mine), rounds, len(losses), math.fsum(losses))
-            found = (arm.blocks, arm.rounds, arm.told, arm.losses)
-            must(found == counts, f"arm {arm.arm!r} has {found}, not {counts}")
-            must(arm.last_used == max((block.began for block in mine), default=None), f"arm {arm.arm!r} was used later")
             lost = [block for block in mine for r in block.missing() if players[block.number][r] == number]
             instead = [block.stand_in for block in lost if block.stand_in is not None]
-            mean = math.fsum([*losses, *instead]) / len([*losses, *instead]) if losses or instead else 0.0
-            must((arm.mean is None) == (not losses and not instead), f"arm {arm.arm!r} has the mean {arm.mean}")
-            shown, due = (arm.missing_losses, arm.mean or 0.0), (math.fsum(instead), mean)
-            near = all(
-                math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12) for one, other in zip(shown, due, strict=True)
-            )
-            must(
-                arm.missing == len(lost) and near, f"arm {arm.arm!r} has {arm.missing}, {shown}, not {len(lost)}, {due}"
-            )
+            rounds = sum(played.count(number) for played in players.values())
+            last = max((block.began for block in mine), default=None)
+            counts = (len(mine), rounds, len(losses), math.fsum(losses), len(lost), last)
+            seen = (arm.blocks, arm.rounds, arm.told, arm.losses, arm.missing, arm.last_used)
+            must(seen == counts, f"arm {arm.arm!r} has {seen}, not {counts}")
+            mean = math.fsum([*losses, *instead]) / len([*losses, *instead]) if losses or instead else -1.0
+            shown, due = (arm.missing_losses, -1.0 if arm.mean is None else arm.mean), (math.fsum(instead), mean)
+            must(near(shown, due, 1e-12), f"arm {arm.arm!r} has {shown}, not {due}")
         off = 6.0 * math.sqrt(self.variance) + 1.0  # a false alarm in 10⁸ games
         must(abs(self.by_rule - self.expected) <= off, f"{self.by_rule} units are the rule's, not {self.expected:.0f}")
         open_now = {tuple(map(int, decision.id.split("-")[1:3])) for decision in router.open_decisions}
@@ -1204,17 +1194,16 @@ class Checker:
                     return
         if units:
             saving, expected = router.history.compare(), saving_of(units, low)
-            held = sum(unit.held for unit in units)
-            must(
-                (saving.units, saving.held_back, saving.open) == (len(units), held, 0), f"others are compared: {saving}"
-            )
+            counts = len(units), sum(unit.held for unit in units), 0
+            must((saving.units, saving.held_back, saving.open) == counts, f"others are compared: {saving}")
             shown = (saving.difference, saving.low, saving.high)
-            near = all(
-                math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-11)
-                for one, other in zip(shown, expected, strict=True)
-            )
-            must(near, f"the comparison says {shown}, not {expected}")
+            must(near(shown, expected, 1e-9, 1e-11), f"the comparison says {shown}, not {expected}")
             self.compared = len(units)
+
+
+def near(shown: Sequence[float], due: Sequence[float], relative: float, absolute: float = 1e-12) -> bool:
+    pairs = zip(shown, due, strict=True)
+    return all(math.isclose(one, other, rel_tol=relative, abs_tol=absolute) for one, other in pairs)
 
 
 def check(url: str, name: str = "game") -> Checker:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import holdfast as hf
+from holdfast.decisions.executor import stored_state
 from holdfast.decisions.requests import Request
 from holdfast.decisions.rules import TRANSITIONS, View, arms, ask, change, conversations, report
 
@@ -58,6 +59,18 @@ def play(router: hf.Router, rounds: int, start: int = 0) -> list[object]:
         router.tell(decision.id, loss_of(t, decision.arm, router.policy))
         arms.append(decision.arm)
     return arms
+
+
+def refuse(cases: Iterable[tuple[str, Callable[..., object]]], kind: type[Exception] = hf.InvalidParameter) -> None:
+    """Each call is refused by its rule."""
+    for rule, call in cases:
+        with pytest.raises(kind, match=rule):
+            call()
+
+
+def learnt(router: hf.Router) -> dict[str, Any]:
+    """What the policy has learnt, as it is saved."""
+    return router.executor.read(lambda stored, setup: stored_state(setup, stored)).learner.saved_state()
 
 
 def snapshot(router: hf.Router) -> object:

@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -67,65 +67,65 @@ class Tripped:
     """Block and round of the one request that tries it."""
 
 
+@dataclass
 class Model:
     """A game of `policy`, with losses in its units."""
 
-    def __init__(
-        self,
-        policy: hf.Policy,
-        seed: int,
-        seconds: float | None,
-        rounds: int | None,
-        missing: object,
-        *,
-        auto: bool = False,
-        holdback: float = 0.0,
-        learn_after: int | None = None,
-        key_life: float = 3600.0,
-        move_cost: float | None = None,
-        breaker: hf.Breaker | None = None,
-        share: dict[int, tuple[float, float, float]] | None = None,
-        most_switches: tuple[int, float] | None = None,
-    ) -> None:
-        self.move_cost = move_cost
-        self.heard_of: dict[int, list[tuple[float, bool]]] = {}
-        """Losses of turns by arm, and whether they failed, in conversations that may move."""
-        self.ended: list[int] = []
-        """Turns of those that have ended."""
-        self.breaker = breaker
-        self.failed: dict[int, list[bool]] = {}
-        """Of each arm, every loss since it came back: whether it was a failure."""
-        self.back: dict[int, int] = {}
-        """Rounds asked when it came back."""
-        self.tripped: dict[int, Tripped] = {}
-        self.holdback = holdback
-        self.share, self.most_switches = share or {}, most_switches
-        self.began = -math.inf
-        """When ramps began: first and last share, and seconds between."""
-        self.switched: list[float] = []
-        self.learn_after = math.inf if learn_after is None else learn_after
-        self.auto = auto
-        self.late_by = self.late_seconds = 0.0
-        self.heard = self.late = 0
-        self.key_life = key_life
-        self.policy, self.seconds, self.rounds_of_patience, self.missing = policy, seconds, rounds, missing
-        self.game = Game(policy, seed)
-        self.active = list(range(policy.n_arms))
+    policy: hf.Policy
+    seed: int
+    patience: float | int | str
+    """Seconds, rounds, ``auto`` or ``forever``."""
+    missing: object
+    _: KW_ONLY
+    holdback: float = 0.0
+    learn_after: float | None = None
+    key_life: float = 3600.0
+    move_cost: float | None = None
+    breaker: hf.Breaker | None = None
+    share: dict[int, tuple[float, float, float]] = field(default_factory=dict)
+    most_switches: tuple[int, float] | None = None
+
+    began: float = -math.inf
+    """When ramps began: first and last share, and seconds between."""
+    heard_of: dict[int, list[tuple[float, bool]]] = field(default_factory=dict)
+    """Losses of turns by arm, and whether they failed, in conversations that may move."""
+    ended: list[int] = field(default_factory=list)
+    """Turns of those that have ended."""
+    failed: dict[int, list[bool]] = field(default_factory=dict)
+    """Of each arm, every loss since it came back: whether it was a failure."""
+    back: dict[int, int] = field(default_factory=dict)
+    """Rounds asked when it came back."""
+    tripped: dict[int, Tripped] = field(default_factory=dict)
+    known: dict[int, list[float]] = field(default_factory=dict)
+    """Losses that counted in settled blocks, by arm."""
+    late_by: float = 0.0
+    late_seconds: float = 0.0
+    heard: int = 0
+    late: int = 0
+    announced: float | None = None
+    blocks: list[ModelBlock] = field(default_factory=list)
+    current: ModelBlock | None = None
+    played: list[int] = field(default_factory=list)
+    paid: list[float] = field(default_factory=list)
+    switched: list[float] = field(default_factory=list)
+    paused: dict[int, float] = field(default_factory=dict)
+    pin: tuple[int, float] = (0, -math.inf)
+    asked: int = 0
+    clock: float = -math.inf
+    seen: float = -math.inf
+    was: float = -math.inf
+    leap: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.game = Game(self.policy, self.seed)
+        self.active = list(range(self.policy.n_arms))
         """The policy's arm i is `active[i]`."""
         self.since = dict.fromkeys(self.active, 0)
         """After which block an arm came (back)."""
-        self.announced: float | None = None
-        self.blocks: list[ModelBlock] = []
-        self.current: ModelBlock | None = None
-        self.played: list[int] = []
-        self.paid: list[float] = []
-        self.paused: dict[int, float] = {}
-        self.pin: tuple[int, float] = (0, -math.inf)
-        self.asked = 0
-        self.clock = self.seen = self.was = -math.inf
-        self.leap = 0.0
-        self.known: dict[int, list[float]] = {}
-        """Losses that counted in settled blocks, by arm."""
+
+    @property
+    def auto(self) -> bool:
+        return self.patience == "auto"
 
     def _hears(self, block: ModelBlock) -> bool:
         """Whether the policy learns from a block when that is settled."""
@@ -271,8 +271,8 @@ class Model:
         return mean
 
     def _fails(self, arm: int) -> bool:
-        last = [failed for _, failed in self.heard_of.get(arm, [])[-3:]]
-        return last == [True] * 3
+        last = [failed for _, failed in self.heard_of.get(arm, [])[-5:]]
+        return last == [True] * 5
 
     def _leaves(self, block: ModelBlock, down: set[int], cost: float) -> tuple[int, str] | None:
         """Where a conversation goes, and why, if it leaves its arm."""
@@ -304,14 +304,7 @@ class Model:
         block.moves.append((block.rounds, *found))
 
     def _go_on(
-        self,
-        key: str,
-        n: int,
-        down: set[int],
-        out: set[int],
-        rule: int | None,
-        cost: float | None,
-        life: float | None,
+        self, key: str, n: int, down: set[int], out: set[int], rule: int | None, cost: float | None, life: float | None
     ) -> list[tuple[int, int, int]]:
         live = [b for b in self.blocks if b.live and b.key == key]
         for block in [b for b in live if {b.arm, b.player} - set(self.active) or b.number <= self.since[b.arm]]:
@@ -334,16 +327,12 @@ class Model:
             hand = self._hand(home, block.number, place) if stays else None
             block.by.append(self._plays(block, down, out, block.arm, place) if hand is None else hand)
         block.expires = self.seen + (self.key_life if life is None else life)
-        block.rounds, block.handed, block.last, self.asked = (
-            block.rounds + n,
-            block.rounds + n,
-            self.seen,
-            self.asked + n,
-        )
+        block.rounds = block.handed = block.rounds + n
+        block.last, self.asked = self.seen, self.asked + n
         return [(block.by[r], block.number, r) for r in range(block.rounds - n, block.rounds)]
 
     def _settle_due(self, asked: int = 0) -> None:
-        mark, last = (self.seen if self.seconds is not None else self.asked), math.inf
+        mark, last = (self.seen if isinstance(self.patience, float) else self.asked), math.inf
         if self.auto:
             waits = 0.0 if self.policy.waits_for_losses else max(50.0, 3.0 * self.late_by, 3.0 * asked)
             mark -= waits if self.heard else math.inf
@@ -533,22 +522,20 @@ class Model:
                 known.pop(arm, None)
         self.pin = self.pin if self.pin[0] in active else (0, -math.inf)
 
-    def change_patience(self, now: float, seconds: float | None, rounds: int | None, auto: bool) -> None:
+    def change_patience(self, now: float, patience: float | int | str) -> None:
         """Open blocks that are handed out wait anew."""
         self.expire(now)
-        self.seconds, self.rounds_of_patience, self.auto = seconds, rounds, auto
+        self.patience = patience
         for block in self.blocks:
             if not block.settled and not block.live and (block.key or block.handed == block.rounds):
                 self._set_due(block)
 
     def _set_due(self, block: ModelBlock) -> None:
         block.whole, block.due = self.clock, None
-        if self.seconds is not None:
-            block.due = self.clock + self.seconds
-        if self.auto:
-            block.due = self.asked
-        if self.rounds_of_patience is not None:
-            block.due = self.asked + self.rounds_of_patience
+        if isinstance(self.patience, float):
+            block.due = self.clock + self.patience
+        elif self.patience != "forever":
+            block.due = self.asked + (0 if isinstance(self.patience, str) else self.patience)
 
     def tell(self, number: int, place: int, loss: float, failed: bool = False) -> str:
         """``new``, ``repeated``, ``other``, ``late`` or ``repeated late``."""
@@ -580,7 +567,7 @@ class Model:
             self.heard_of.setdefault(block.by[place], []).append((loss, failed))
         if len(block.losses) == block.rounds and not block.live:
             self._settle(block)
-        elif len(block.losses) == block.rounds >= self.learn_after and self._hears(block):
+        elif len(block.losses) == block.rounds >= (self.learn_after or math.inf) and self._hears(block):
             self._learn(block)
             block.learnt = True
         return "new"
@@ -605,10 +592,5 @@ class Model:
     @property
     def out(self) -> list[tuple[int, int]]:
         """Decisions that are out."""
-        return [
-            (number, place)
-            for number, block in enumerate(self.blocks, 1)
-            if not block.settled
-            for place in range(block.handed)
-            if place not in block.losses
-        ]
+        left = [block for block in self.blocks if not block.settled]
+        return [(block.number, place) for block in left for place in range(block.handed) if place not in block.losses]

@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +33,12 @@ def fresh_database(server: PrivateServer) -> str:
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     return server.url.removesuffix("/postgres") + f"/{name}"
+
+
+def edit(url: str, sql: str) -> None:
+    """Change the file of a store behind its back."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
+        connection.execute(sql)
 
 
 class Clock:

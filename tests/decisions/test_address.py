@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import holdfast as hf
-from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.stores import parse_address
 from holdfast.errors import printable
 
 MARK = "hunter2"

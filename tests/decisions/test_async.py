@@ -6,7 +6,7 @@ import time
 
 import pytest
 from games import SWITCH, arms_of, snapshot
-from test_deadlines import busy
+from test_failures import busy, transactions
 
 import holdfast as hf
 
@@ -27,29 +27,20 @@ def test_the_same_decisions_as_without_a_loop(place):
         await router.aclose()
         return [*arms, *arms_of(more)]
 
-    def play_twin():
-        for t in range(30):
-            decision = twin.ask()
-            twin.tell(decision.id, t / 30)
-            yield decision.arm
-        more = twin.ask(4)
-        twin.tell([(d.id, 0.5) for d in more])
-        yield from arms_of(more)
-
-    assert asyncio.run(play()) == list(play_twin())
+    arms = []
+    for t in range(30):
+        arms.append(twin.ask())
+        twin.tell(arms[-1].id, t / 30)
+    more = twin.ask(4)
+    twin.tell([(d.id, 0.5) for d in more])
+    assert asyncio.run(play()) == arms_of([*arms, *more])
     assert router.history.totals == twin.history.totals
 
 
 @pytest.mark.slow
 def test_calls_that_wait_at_the_same_time_share_transactions(place, monkeypatch):
     router = place.open(policy=SWITCH, seed=1)
-    sizes, whole = [], router._executor._transact
-
-    def counted(batch, deadline):
-        sizes.append(len(batch))
-        return whole(batch, deadline)
-
-    monkeypatch.setattr(router._executor, "_transact", counted)
+    sizes = transactions(router, monkeypatch)
 
     async def play():
         given = await asyncio.gather(*(router.aask() for _ in range(100)))

@@ -1,12 +1,15 @@
 """Breakers: a failing arm is paused for everybody, tried again by one request, and never the last one."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
+from games import refuse
 from service import InThread
 from test_commands import run
 
 import holdfast as hf
 import holdfast_client
-from holdfast.decisions.breaker import fuses_of
+from holdfast.decisions.rules.breakers import fuses_of
 
 ARMS = ["a", "b", "c"]
 LONG = hf.BlockExp3(arms=ARMS, switching_cost=30.0, horizon=1000)
@@ -56,31 +59,23 @@ def test_an_arm_that_fails_is_paused_for_everybody_and_tried_by_one_request(plac
     ]
 
 
-@pytest.mark.parametrize("silent", [False, True], ids=["fails", "is silent"])
-def test_the_pause_doubles_up_to_the_longest(place, silent):
-    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
-    arm = router.ask().arm
-    fail(router, 3, arm)
-    for length in (10, 20, 25, 25):
-        until = place.clock.now + length
-        assert router.paused == {arm: until}
-        place.clock.now = until - 0.5
-        assert router.ask().arm != arm
-        place.clock.now = until
-        tried = router.ask()
-        assert tried.arm == arm
-        if silent:
-            place.clock.now += length - 1
-            assert router.ask().arm != arm
-            assert router.paused == {arm: until + length}
-            place.clock.now += 1
-            assert router.ask().arm != arm  # its loss has not come in time, so the next pause began when it should have
-        else:
-            router.tell(tried.id, failed=True)
-    if silent:
-        router.tell(tried.id, 0.0)  # too late to say anything
-        assert arm in router.paused
-    assert changes(router) == [("trip", arm), *[("try", arm), ("trip", arm)] * 4]
+def test_an_operators_pause_and_a_breakers_are_over_when_both_are(place):
+    router, now = place.open(policy=SHORT, seed=1, breaker=BREAKER), place.clock.now
+    fail(router, 3, "a")
+    fail(router, 3, "b")
+    assert router.paused == {"a": now + 10, "b": now + 10}
+    router.pause("a", until=timedelta(seconds=60))
+    assert (
+        f"a failed too often: it is paused until {datetime.fromtimestamp(now + 10, UTC):%Y-%m-%d %H:%M:%S}"
+        in router.why
+    )
+    router.resume("b")
+    router.pause("c", until=timedelta(seconds=5))
+    assert router.paused == {"a": now + 60, "c": now + 5}
+    place.clock.now += 5
+    assert router.paused == {"a": now + 60}
+    place.clock.now += 5
+    assert "a failed too often: its pause is over, and the next request for it tries it." in router.why
 
 
 def test_the_last_arm_stays_in_use_and_says_so(place):
@@ -181,25 +176,23 @@ def test_probabilities_are_those_of_the_draws_that_lead_to_the_arm(case):
 
 
 def test_what_makes_no_sense_is_refused_by_name():
-    router = hf.open("memory:", "g", SHORT, seed=1)
-    for call, rule in (
-        (lambda: hf.Breaker(failures=9, within=5), "failures must be at most within, 5"),
-        (lambda: hf.Breaker(pause="1h"), "pause must not be longer than most"),
-        (lambda: hf.Breaker(pause=3), "pause must be a timedelta"),
-        (lambda: router.change(breaker=True), "breaker must be a holdfast.Breaker or False"),
-        (lambda: router.change(breaker={"failure": 3}), "breaker has no field 'failure'.*failures"),
-        (lambda: router.change(breaker=hf.Breaker(level=1.5)), "breaker must have a level above 0 and at most 1"),
-        (lambda: router.change(breaker=BREAKER, shadow=True), "breaker is not for a shadow, a holdback of 1"),
-        (
-            lambda: hf.open("memory:", "g", hf.AdaptiveHedgeSwitch(arms=ARMS, switching_cost=1.0), breaker=BREAKER),
-            "breaker is not for hedge-switch",
-        ),
-    ):
-        with pytest.raises(hf.InvalidParameter, match=rule):
-            call()
-    router.change(shadow=True)
-    with pytest.raises(hf.InvalidParameter, match="breaker is not for a shadow"):
-        router.change(breaker=BREAKER)
+    router, shadow = hf.open("memory:", "g", SHORT, seed=1), hf.open("memory:", "g", SHORT, shadow=True)
+    hedge, level = hf.AdaptiveHedgeSwitch(arms=ARMS, switching_cost=1.0), hf.Breaker(level=1.5)
+    refuse(
+        [
+            ("failures must be at most within, 5", lambda: hf.Breaker(failures=9, within=5)),
+            ("pause must not be longer than most", lambda: hf.Breaker(pause="1h")),
+            ("pause must be a timedelta", lambda: hf.Breaker(pause=3)),
+            ("breaker must be a holdfast.Breaker or False", lambda: router.change(breaker=True)),
+            ("breaker has no field 'failure'.*failures", lambda: router.change(breaker={"failure": 3})),
+            ("breaker must have a level above 0 and at most 1", lambda: router.change(breaker=level)),
+            ("a level above 0", lambda: router.change(breaker=hf.Breaker(level=0.0))),
+            ("breaker is not for a shadow", lambda: router.change(breaker=BREAKER, shadow=True)),
+            ("breaker is not for a shadow", lambda: shadow.change(breaker=BREAKER)),
+            ("breaker is not for hedge-switch", lambda: hf.open("memory:", "g", hedge, breaker=BREAKER)),
+        ]
+    )
+    router.change(breaker=hf.Breaker(level=1.0))
 
 
 @pytest.mark.slow
@@ -233,36 +226,3 @@ def test_a_server_its_client_its_page_and_the_shell_have_breakers(folder):
     assert "a failed too often: it is paused until" in shown
     run("change", url, "g", "--breaker", "off")
     assert "paused" not in run("show", url, "g")
-
-
-def test_losses_of_before_do_not_trip_it_again(place):
-    router = place.open(policy=LONG, seed=1, breaker=BREAKER, patience=3, missing="mean")
-    given = router.ask(12)
-    arm = given[0].arm
-    for decision in given[:3]:
-        router.tell(decision.id, failed=True)
-    place.clock.now += 10
-    router.tell(router.ask().id, 0.1)
-    assert router.paused == {}
-    for decision in given[3:]:  # they were on their way all the time
-        router.tell(decision.id, failed=True)
-    assert router.paused == {}
-    after = router.ask(4)
-    assert arms_of(after) == {arm}
-    for decision in after[:3]:
-        router.tell(decision.id, failed=True)
-    assert arm in router.paused
-
-
-def test_a_clock_that_ran_ahead_does_not_make_pauses_longer(place):
-    router = place.open(policy=LONG, seed=1, breaker=BREAKER)
-    arm = router.ask().arm
-    now = place.clock.now
-    place.clock.now += 7200  # one process's clock
-    fail(router, 3, arm)
-    assert router.paused == {arm: now + 7210}
-    place.clock.now = now + 1
-    assert router.ask().arm != arm
-    assert router.paused == {arm: now + 11}
-    place.clock.now = now + 11
-    assert router.ask().arm == arm

@@ -12,15 +12,13 @@ from attack import SCALE, Trial, attack
 from checker import Violation, check, watch
 from conftest import place_in
 from games import POLICIES, SWITCH, replace_in_rules
-from places import Place
+from places import KINDS, Place
 
 import holdfast as hf
-from holdfast.decisions.breaker import Fuse
-from holdfast.decisions.codec import block_values
-from holdfast.decisions.moves import Recent
+from holdfast.decisions.game import Part, Recent, Setup, block_values
 from holdfast.decisions.requests import ONE
 from holdfast.decisions.rules import arms, ask, conversations, report
-from holdfast.decisions.settings import Part, Settings, Setup
+from holdfast.decisions.rules.breakers import Fuse
 
 SECONDS = 2.5
 FAR = hf.TsallisSwitch(arms=["a", "b", "c"], units=(10.0, 20.0), switching_cost=6.0)
@@ -28,59 +26,31 @@ LIVE = ("kill", "kill", "change", "operate", "compact", "deploy")
 FILES = (*LIVE, "save", "put_back", "copy_closed")
 BREAKER = hf.Breaker(failures=2, within=6, pause="0.05s", most="0.3s", level=0.6)
 
+XYZ, ADAPTIVE = hf.TsallisInf(arms=["x", "y", "z"]), POLICIES["adaptive"]
+SHORTLY, RAMP = timedelta(seconds=0.05), {"a": 0.1, "b": (0.02, 0.9, "2s")}
+live, files = partial(Trial, mischief=LIVE), partial(Trial, mischief=FILES)
+SQLITE, SERVER = KINDS[1:]
+
 TRIALS = {
-    "adaptive": (
-        "sqlite",
-        Trial(POLICIES["adaptive"], timedelta(seconds=0.05), keys=8, learn_after=2, holdback=0.2, mischief=LIVE),
-    ),
-    "adaptive in a server": ("postgresql", Trial(POLICIES["adaptive"], 30, "drop", remember=200, mischief=LIVE)),
-    "tsallis-switch": ("sqlite", Trial(SWITCH, 20, 0.25, remember=100, processes=3, mischief=LIVE)),
-    "tsallis-switch in a server": (
-        "postgresql",
-        Trial(SWITCH, "auto", keys=8, learn_after=1, holdback=0.3, mischief=LIVE),
-    ),
-    "reduced variance": (
-        "postgresql",
-        Trial(POLICIES["reduced variance"], 7, remember=50, threads=4, keys=5, mischief=LIVE),
-    ),
-    "tsallis-inf": (
-        "sqlite",
-        Trial(hf.TsallisInf(arms=["x", "y", "z"]), holdback=0.5, remember=0, threads=3, mischief=LIVE),
-    ),
-    "exp3": ("postgresql", Trial(hf.Exp3(arms=["x", "y"]), 3, "drop", processes=3, threads=1, mischief=LIVE)),
-    "exp3-blocks": ("sqlite", Trial(POLICIES["exp3-blocks"], 40, 1.0, processes=1, threads=4, mischief=FILES)),
-    "base": ("sqlite", Trial(hf.BaSE(3, horizon=10**6, order="random"), timedelta(seconds=0.03), mischief=LIVE)),
-    "own units": ("sqlite", Trial(POLICIES["own units"], 15, mischief=FILES, every=0.3)),
-    "units above 0": (
-        "sqlite",
-        Trial(FAR, timedelta(seconds=0.05), "drop", keys=3, holdback=0.4, learn_after=1, mischief=LIVE),
-    ),
-    "breakers": ("sqlite", Trial(SWITCH, 20, keys=5, holdback=0.2, breaker=BREAKER, mischief=LIVE)),
-    "breakers in a server": (
-        "postgresql",
-        Trial(hf.TsallisInf(arms=["x", "y", "z"]), "auto", keys=5, learn_after=1, breaker=BREAKER, mischief=LIVE),
-    ),
-    "moves": (
-        "sqlite",
-        Trial(hf.TsallisInf(arms=["x", "y", "z"]), 40, keys=6, learn_after=2, move_cost=0.3, mischief=LIVE),
-    ),
-    "moves in a server": (
-        "postgresql",
-        Trial(SWITCH, "auto", keys=12, holdback=0.2, move_cost=1.0, mischief=LIVE),
-    ),
-    "shares": (
-        "sqlite",
-        Trial(SWITCH, 20, keys=8, holdback=0.2, share={"a": 0.1, "b": (0.02, 0.9, "2s")}, mischief=LIVE),
-    ),
-    "shares and moves": (
-        "postgresql",
-        Trial(POLICIES["adaptive"], "auto", keys=8, move_cost=0.3, share={1: 0.3}, mischief=LIVE),
-    ),
-    "a budget of switches": (
-        "sqlite",
-        Trial(hf.TsallisInf(arms=["x", "y", "z"]), 20, keys=3, holdback=0.2, most_switches=(3, "1s"), mischief=FILES),
-    ),
-    "a scale": ("postgresql", Trial(SWITCH, 12, "drop", scale=SCALE, keys=3, holdback=0.2, mischief=LIVE)),
+    "adaptive": (SQLITE, live(ADAPTIVE, SHORTLY, keys=8, learn_after=2, holdback=0.2)),
+    "adaptive in a server": (SERVER, live(ADAPTIVE, 30, "drop", remember=200)),
+    "tsallis-switch": (SQLITE, live(SWITCH, 20, 0.25, remember=100, processes=3)),
+    "tsallis-switch in a server": (SERVER, live(SWITCH, "auto", keys=8, learn_after=1, holdback=0.3)),
+    "reduced variance": (SERVER, live(POLICIES["reduced variance"], 7, remember=50, threads=4, keys=5)),
+    "tsallis-inf": (SQLITE, live(XYZ, holdback=0.5, remember=0, threads=3)),
+    "exp3": (SERVER, live(hf.Exp3(arms=["x", "y"]), 3, "drop", processes=3, threads=1)),
+    "exp3-blocks": (SQLITE, files(POLICIES["exp3-blocks"], 40, 1.0, processes=1, threads=4)),
+    "base": (SQLITE, live(hf.BaSE(3, horizon=10**6, order="random"), timedelta(seconds=0.03))),
+    "own units": (SQLITE, files(POLICIES["own units"], 15, every=0.3)),
+    "units above 0": (SQLITE, live(FAR, SHORTLY, "drop", keys=3, holdback=0.4, learn_after=1)),
+    "breakers": (SQLITE, live(SWITCH, 20, keys=5, holdback=0.2, breaker=BREAKER)),
+    "breakers in a server": (SERVER, live(XYZ, "auto", keys=5, learn_after=1, breaker=BREAKER)),
+    "moves": (SQLITE, live(XYZ, 40, keys=6, learn_after=2, move_cost=0.3)),
+    "moves in a server": (SERVER, live(SWITCH, "auto", keys=12, holdback=0.2, move_cost=1.0)),
+    "shares": (SQLITE, live(SWITCH, 20, keys=8, holdback=0.2, share=RAMP)),
+    "shares and moves": (SERVER, live(ADAPTIVE, "auto", keys=8, move_cost=0.3, share={1: 0.3})),
+    "a budget of switches": (SQLITE, files(XYZ, 20, keys=3, holdback=0.2, most_switches=(3, "1s"))),
+    "a scale": (SERVER, live(SWITCH, 12, "drop", scale=SCALE, keys=3, holdback=0.2)),
 }
 
 
@@ -148,7 +118,7 @@ def play_with_failures(place, together=False):
         (decision,) = asked.result()
         if t % 4:
             loss = 0.75 if decision.arm == "a" or t % 90 > 80 else 0.25
-            told = game.executor.submit(game.telling(decision.id, loss)[0], start=not together)
+            told = game.executor.submit(game.telling(decision.id, loss), start=not together)
             assert together or told.result()
     game.executor.write()
 
@@ -184,7 +154,7 @@ def doubled(right):
         answer = right(view, report, clock)
         if isinstance(answer, hf.Receipt) and answer.new and report[1] % 3 == 0:
             block = view.blocks[report[1]]
-            view.change(block._replace(losses=(*block.losses, report[3])))
+            view.blocks[block.number] = block._replace(losses=(*block.losses, report[3]))
         return answer
 
     return tell_one
@@ -250,7 +220,7 @@ def learnt_too_early(right):
         if not view.setup.learns_from(block):
             return
         report._observe(view, block, block.losses, block.told)
-        view.change(block._replace(learnt=view.head.settled + 1))
+        view.blocks[block.number] = block._replace(learnt=view.head.settled + 1)
 
     return learn_early
 
@@ -272,55 +242,55 @@ def paused_all_the_same(right, view, n, call):
     return right(view, n, call._replace(down=frozenset()))
 
 
+def by_the_sum(right, view, block, clock):
+    return right(view, block._replace(key=None), clock)
+
+
+def learnt_again(right, view, block, *others):
+    return right(view, block._replace(learnt=0), *others)
+
+
+def rules_too(right):
+    return lambda setup, block: setup.plays(block) and block.data != "{}"
+
+
+def after_two_failures(right):
+    return property(lambda recent: recent.failures >= 2)
+
+
 GAPS = {
-    "a loss counts twice in its block": (None, "_tell_one", doubled),
-    "the policy hears of a block twice": (None, "settle", heard_twice),
-    "an arm's sums count a block twice": (None, "settle", counted_twice),
-    "due blocks are not settled": (None, "settle_due", overlooked),
-    "a switch is not paid": (None, "_switched", free_of_charge),
-    "a round is counted that nobody has": (None, "_hand_out", one_round_more),
+    "a loss counts twice in its block": ("_tell_one", doubled),
+    "the policy hears of a block twice": ("settle", heard_twice),
+    "an arm's sums count a block twice": ("settle", counted_twice),
+    "due blocks are not settled": ("settle_due", overlooked),
+    "a switch is not paid": ("_switched", free_of_charge),
+    "a round is counted that nobody has": ("_hand_out", one_round_more),
 }
-SWITCHES = {"a switch too many": (None, "can_stay", instead(has_switched_less))}
+SWITCHES = {"a switch too many": ("can_stay", instead(has_switched_less))}
 SHARES = {
-    "another probability under shares": (None, "within_shares", a_little_more),
-    "an arm that has more than its share": (None, "within_shares", not_given_away),
+    "another probability under shares": ("within_shares", a_little_more),
+    "an arm that has more than its share": ("within_shares", not_given_away),
 }
 OPERATORS = {
-    "the rule gets more than its share": (None, "chance", instead(lambda right, *given: 0.5 * right(*given))),
-    "a paused arm is handed out": (None, "_hand_out", instead(paused_all_the_same)),
-    "the policy hears of the rule's blocks": (
-        Setup,
-        "learns_from",
-        lambda right: lambda setup, block: setup.plays(block) and block.data != "{}",
-    ),
-    "a conversation is learnt from by the sum": (
-        None,
-        "settle",
-        instead(lambda right, view, block, clock: right(view, block._replace(key=None), clock)),
-    ),
-    "a conversation is learnt from too early": (None, "_learn_early", learnt_too_early),
-    "a conversation is learnt from twice": (
-        None,
-        "_observe",
-        instead(lambda right, view, block, *others: right(view, block._replace(learnt=0), *others)),
-    ),
-    "what is long overdue is not given up": (Settings, "overdue", always((-1.0, -1.0))),
+    "the rule gets more than its share": ("chance", instead(lambda right, *given: 0.5 * right(*given))),
+    "a paused arm is handed out": ("_hand_out", instead(paused_all_the_same)),
+    "the policy hears of the rule's blocks": ("learns_from", rules_too, Setup),
+    "a conversation is learnt from by the sum": ("settle", instead(by_the_sum)),
+    "a conversation is learnt from too early": ("_learn_early", learnt_too_early),
+    "a conversation is learnt from twice": ("_observe", instead(learnt_again)),
+    "what is long overdue is not given up": ("overdue", always((-1.0, -1.0))),
 }
 FAILURES = {
-    "an arm that has tripped is handed out": (None, "tripped", always(frozenset())),
-    "many requests try an arm": (None, "handed_out", always(None)),
-    "no pause is longer than the first": (Fuse, "paused", instead(lambda right, fuse, *given: right(Fuse(), *given))),
+    "an arm that has tripped is handed out": ("tripped", always(frozenset())),
+    "many requests try an arm": ("handed_out", always(None)),
+    "no pause is longer than the first": ("paused", instead(lambda right, fuse, *given: right(Fuse(), *given)), Fuse),
 }
 MOVES = {
-    "a conversation moves for half of what that costs": (
-        None,
-        "worth_moving",
-        instead(lambda right, *given: right(*given[:-1], 0.5 * given[-1])),
-    ),
-    "a conversation comes back": (None, "home_of", lambda right: lambda block: block.arm),
-    "the policy hears of what came after a move": (None, "learn_so_far", lambda right: lambda view, block: block),
-    "two failures are enough": (Recent, "fails", lambda right: property(lambda recent: recent.failures >= 2)),
-    "the first turn after a move counts": (report, "moves_of", always([])),
+    "a move for half of its cost": ("worth_moving", instead(lambda right, *given: right(*given[:-1], 0.5 * given[-1]))),
+    "a conversation comes back": ("home_of", lambda right: lambda block: block.arm),
+    "the policy hears of what came after a move": ("learn_so_far", lambda right: lambda view, block: block),
+    "two failures are enough": ("fails", after_two_failures, Recent),
+    "the first turn after a move counts": ("moves_of", always([]), report),
 }
 PLAYS = (
     (play_with_gaps, GAPS, ()),
@@ -337,18 +307,15 @@ PLAYS = (
     ("play", "rule"), [pytest.param(play, rules[r], id=r, marks=m) for play, rules, m in PLAYS for r in rules]
 )
 def test_a_broken_rule_is_noticed(play, rule, folder, monkeypatch):
-    place, (owner, name, broken) = Place("sqlite", f"sqlite:///{folder}/games.db"), rule
-    if owner is None:
-        replace_in_rules(monkeypatch, name, broken(the_rule(name)))
+    place, (name, broken, *owner) = Place("sqlite", f"sqlite:///{folder}/games.db"), rule
+    if owner:
+        monkeypatch.setattr(owner[0], name, broken(getattr(owner[0], name)))
     else:
-        monkeypatch.setattr(owner, name, broken(getattr(owner, name)))
+        rooms = [module for module in (report, ask, arms, conversations) if hasattr(module, name)]
+        replace_in_rules(monkeypatch, name, broken(getattr(rooms[0], name)))
     play(place)
     with pytest.raises(Violation):
         check(place.at)
-
-
-def the_rule(name):
-    return next(getattr(module, name) for module in (report, ask, arms, conversations) if hasattr(module, name))
 
 
 @pytest.mark.parametrize("play", [play for play, _, marks in PLAYS[1:5]])

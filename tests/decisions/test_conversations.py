@@ -11,23 +11,6 @@ import holdfast as hf
 EACH = hf.TsallisInf(arms=["a", "b", "c"])
 
 
-def test_a_conversation_that_a_pause_has_moved_can_be_kept_there(place):
-    """As docs/production.md says: to name the arm keeps it, to end it does not where the paused arm is drawn again."""
-    router = place.open(policy=hf.AdaptiveTsallisSwitch(arms=["a", "b"], switching_cost=0.0), seed=1)
-    first = router.ask(key="k")
-    router.pause(first.arm)
-    second = router.ask(key="k")
-    router.resume(first.arm)
-    assert router.ask(key="k", available=[second.arm]).arm == second.arm
-    assert router.ask(key="k").arm == first.arm
-    router.pause(first.arm)
-    for number in range(20):
-        assert router.ask(key=f"{number}").arm == second.arm
-    router.resume(first.arm)
-    drawn = [router.ask(key=f"{number}").arm for number in range(20)]
-    assert first.arm in drawn
-
-
 def test_conversations_have_a_shell(folder):
     url = f"sqlite:///{folder}/jobs.db"
     hf.open(url, "chat", EACH, seed=1).close()
@@ -73,3 +56,16 @@ def test_a_conversation_that_changes_hands_again_and_again_stays_cheap(place):
     assert [block.settled_at is None for block in blocks] == [False] * (len(blocks) - 1) + [True]
     assert router.history.log["arm"].to_list() == arms_of(given)
     assert router.history.totals.told == router.rounds == 400
+
+
+def test_those_that_are_idle_longest_are_ended_first(place):
+    """However many live longer and began before or after them."""
+    router = place.open(policy=EACH, seed=3)
+    for number in range(90):
+        router.ask(key=f"{number}", key_life="5s" if 60 <= number < 70 else "2h")
+    place.clock.now += 5.0
+    router.settle()
+    assert router.history.totals.conversations == 90
+    place.clock.now += 0.5
+    router.settle()
+    assert router.history.totals.conversations == 80

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import holdfast as hf
-from holdfast.decisions.codec import first_head, new_game, setup_of
+from holdfast.decisions.game import ArmSums, State, first_head, new_game, setup_of
 from holdfast.decisions.models import Block
 from holdfast.decisions.requests import Ask, Settle, Tell
 from holdfast.decisions.rules import TRANSITIONS, View
 from holdfast.decisions.rules.report import FORGET_AT_ONCE
-from holdfast.decisions.settings import ArmSums, Settings, State
+from holdfast.decisions.settings import Settings
 from holdfast.players.game import Game as Learner
 
 POLICIES = [
@@ -63,7 +63,7 @@ class Lists:
         answers = [rule(view) for rule in rules]
         moved = view.head.clock - self.head.clock
         self.head, self.setup = view.head._replace(leap=moved) if moved > 600.0 else view.head, view.setup
-        self.rows |= view.events.begun | view.events.changed
+        self.rows |= view.blocks
         self.told |= {(loss.block, loss.round): loss for loss in view.events.losses}
         self.asks += view.events.asks
         self.forgotten += len(view.events.forgotten)
@@ -73,7 +73,8 @@ class Lists:
 
 def made(request, now):
     def make(view):
-        view.now, view.name = now, getattr(request, "request", "")
+        view.now, view.clock = now, max(now, view.head.clock)
+        view.name = getattr(request, "request", "")
         return TRANSITIONS[type(request)](view, request)
 
     return make

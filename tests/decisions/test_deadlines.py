@@ -2,8 +2,6 @@
 
 import json
 import logging
-import multiprocessing
-import sqlite3
 import threading
 import time
 from contextlib import contextmanager
@@ -11,12 +9,13 @@ from statistics import median
 
 import psycopg
 import pytest
-from games import SWITCH, Work, arms_of, play
+from games import SWITCH, arms_of, play, refuse
 from places import fresh_schema
 from postgres_server import PrivateServer
 from proxy import CuttingProxy
-from test_failures import locked
+from test_failures import busy, locked, timed
 from threads import at_once
+from together import SOON, Child
 
 import holdfast as hf
 from holdfast.logs import Sparse
@@ -24,11 +23,6 @@ from holdfast.logs import Sparse
 DEADLINE = 0.05
 SLACK = 0.02
 """Seconds: an answer comes within the deadline and so much more."""
-
-
-def timed(work):
-    begun = time.monotonic()
-    return work(), time.monotonic() - begun
 
 
 def answers_in_time(router, times=9):
@@ -76,74 +70,50 @@ def test_a_server_that_is_stopped():
         server.stop()
 
 
-@pytest.mark.parametrize("how", ["cut", "silent"])
-def test_a_network_that_is_cut(postgres, how):
-    with CuttingProxy(postgres.port) as line:
-        url = fresh_schema(postgres).replace(f":{postgres.port}", f":{line.port}")
-        router = hf.open(f"{url}&connect_timeout=2", "game", SWITCH, seed=1)
-        play(router, 5)
-        if how == "cut":
-            line.silence()
-            line.cut()  # connections end, and new ones get no answer
-        else:
-            line.silence()
-        answers_in_time(router)
-        line.silence(False)
-        line.cut()  # what was swallowed is lost
-        recovers(router, 5)
-
-
-def test_a_table_that_is_locked(postgres):
-    url = fresh_schema(postgres)
-    router = hf.open(url, "game", SWITCH, seed=1)
-    play(router, 5)
-    with psycopg.connect(url) as other:
-        other.execute("LOCK TABLE holdfast_heads IN ACCESS EXCLUSIVE MODE")
-        answers_in_time(router)
-        other.rollback()
-    recovers(router, 5)
-
-
-def hold(file, ready, release):
-    connection = sqlite3.connect(file, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    ready.set()
-    release.wait(60)
-    connection.execute("ROLLBACK")
-
-
-@pytest.mark.slow
-def test_a_file_that_another_process_has_locked(folder):
-    router = hf.open(f"sqlite:///{folder}/g.db", "game", SWITCH, seed=1)
-    play(router, 5)
-    context = multiprocessing.get_context("spawn")
-    ready, release = context.Event(), context.Event()
-    process = context.Process(target=hold, args=(f"{folder}/g.db", ready, release))
-    process.start()
-    assert ready.wait(60)
-    answers_in_time(router)
-    release.set()
-    process.join(60)
-    recovers(router, 5)
+@contextmanager
+def cut_line(url, line):
+    line.silence()
+    line.cut()  # connections end, and new ones get no answer
+    yield
+    line.silence(False)
+    line.cut()  # what was swallowed is lost
 
 
 @contextmanager
-def busy(router):
-    """A call of another thread that takes its time."""
-    entered, go = threading.Event(), threading.Event()
+def silent_line(url, line):
+    line.silence()
+    yield
+    line.silence(False)
+    line.cut()
 
-    def slow(view):
-        entered.set()
-        assert go.wait(30)
 
-    thread = threading.Thread(target=lambda: router._executor.execute(Work(slow)))
-    thread.start()
-    assert entered.wait(30)
-    try:
+@contextmanager
+def locked_table(url, line):
+    with psycopg.connect(url) as other:
+        other.execute("LOCK TABLE holdfast_heads IN ACCESS EXCLUSIVE MODE")
         yield
-    finally:
-        go.set()
-        thread.join(30)
+        other.rollback()
+
+
+@pytest.mark.parametrize("trouble", [cut_line, silent_line, locked_table])
+def test_a_network_that_is_cut_and_a_table_that_is_locked(postgres, trouble):
+    with CuttingProxy(postgres.port) as line:
+        url = fresh_schema(postgres)
+        far = url.replace(f":{postgres.port}", f":{line.port}")
+        router = hf.open(f"{far}&connect_timeout=2", "game", SWITCH, seed=1)
+        play(router, 5)
+        with trouble(url, line):
+            answers_in_time(router)
+        recovers(router, 5)
+
+
+@pytest.mark.slow
+def test_a_file_that_somebody_else_has_locked(folder):
+    router = hf.open(f"sqlite:///{folder}/g.db", "game", SWITCH, seed=1)
+    play(router, 5)
+    with locked(folder / "g.db"):
+        answers_in_time(router)
+    recovers(router, 5)
 
 
 @pytest.mark.slow
@@ -172,21 +142,15 @@ def test_a_call_in_time_is_the_same_as_without_a_deadline(place):
 
 @pytest.mark.slow
 def test_calls_with_and_without_a_deadline_share_transactions_and_wait_for_each_other(place):
-    router = place.open(policy=SWITCH, seed=1)
-    found, over = [], threading.Event()
+    router, over = place.open(policy=SWITCH, seed=1), time.monotonic() + 0.5
 
-    def ask(**options):
-        while not over.is_set():
-            found.append(router.ask(**options).id)
+    def ask(number):
+        found = []
+        while time.monotonic() < over:
+            found.append(router.ask(**({"deadline": 30.0} if number % 2 else {})).id)
+        return found
 
-    threads = [threading.Thread(target=ask, kwargs=options) for options in ({}, {"deadline": 30.0}) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    time.sleep(0.5)
-    over.set()
-    for thread in threads:
-        thread.join(30)
-        assert not thread.is_alive()
+    found = [id for ids in at_once(6, ask) for id in ids]
     assert len(set(found)) == len(found) == router.rounds
 
 
@@ -194,17 +158,10 @@ def test_several_decisions_and_numbered_arms(place):
     router = place.open(policy=hf.Exp3(3), seed=1)
     with busy(router):
         given = router.ask(4, fallback=2, deadline=0.01)
+        refuse([(r"has not answered within 0\.01 s", lambda: router.ask(deadline=0.01))], hf.StoreError)
     assert arms_of(given) == [2] * 4
     assert len({decision.id for decision in given}) == 4
     json.dumps([decision._asdict() for decision in given])
-    with pytest.raises(hf.InvalidParameter, match="fallback must be a whole number from 0 to 2"):
-        router.ask(fallback=3)
-
-
-def test_without_a_fallback_the_deadline_is_an_error(place):
-    router = place.open(policy=SWITCH, seed=1)
-    with busy(router), pytest.raises(hf.StoreError, match=r"has not answered within 0\.01 s"):
-        router.ask(deadline=0.01)
     assert router.rounds == 0
 
 
@@ -221,39 +178,32 @@ def test_a_fallback_without_a_deadline_waits_as_long_as_the_game_says(folder, ca
     assert router.ask(fallback="c").recorded
 
 
-def test_a_refusal_is_no_reason_for_a_fallback(place):
-    router = place.open(policy=hf.BaSE(2, horizon=100), seed=1)
-    router.ask(100)
-    assert not router.ask(fallback=0, deadline=30.0).recorded  # no arm can be handed out before the losses are in
-    with pytest.raises(hf.InvalidParameter, match="available"):
-        router.ask(fallback=0, available=[7])
-
-
-@pytest.mark.parametrize("deadline", [0, -1.0, float("nan"), "soon"])
-def test_a_deadline_is_a_time(place, deadline):
-    router = place.open(policy=SWITCH, seed=1)
-    with pytest.raises(hf.InvalidParameter, match="deadline must be a"):
-        router.ask(deadline=deadline)
-
-
-def test_a_fallback_is_an_arm(place):
-    with pytest.raises(hf.InvalidParameter, match="fallback must be an arm of the game, 'a', 'b', 'c'; got 'd'"):
-        place.open(policy=SWITCH, seed=1).ask(fallback="d")
+def test_what_is_no_deadline_and_no_fallback(place):
+    numbered, named = place.open("numbered", hf.BaSE(2, horizon=100), seed=1), place.open(policy=SWITCH, seed=1)
+    numbered.ask(100)
+    assert not numbered.ask(fallback=0, deadline=30.0).recorded  # no arm can be handed out before the losses are in
+    wrong = (0, -1.0, float("nan"), "soon", 1e6 + 1.0)
+    refuse(("deadline must be a", lambda deadline=deadline: named.ask(deadline=deadline)) for deadline in wrong)
+    with busy(named):
+        refuse([("fallback must be .*'a'.*; got 'd'", lambda: named.ask(fallback="d", deadline=0.01))])
+    refuse(
+        [
+            ("available", lambda: numbered.ask(fallback=0, available=[7])),  # a refusal is no reason for a fallback
+            ("fallback must be a whole number from 0 to 1", lambda: numbered.ask(fallback=2)),
+            ("fallback must be an arm of the game, 'a', 'b', 'c'; got 'd'", lambda: named.ask(fallback="d")),
+        ]
+    )
 
 
 def test_a_child_of_a_fork_has_a_thread_of_its_own(lasting_place):
     router = lasting_place.open(policy=SWITCH, seed=1)
     with busy(router):
         router.ask(fallback="a", deadline=0.01)  # leaves a thread that waits
-        context = multiprocessing.get_context("fork")
-        mine, theirs = context.Pipe(duplex=False)
-        worker = context.Process(target=lambda: theirs.send(router.ask(deadline=30.0).recorded))
-        starting = threading.Thread(target=worker.start)  # a fork waits for calls under way
-        starting.start()
+        children = []
+        starting = threading.Thread(target=lambda: children.append(Child(lambda: router.ask(deadline=30.0).recorded)))
+        starting.start()  # a fork waits for calls under way
         time.sleep(0.05)
-    starting.join(30)
-    assert mine.poll(30)
-    assert mine.recv()
-    worker.join(30)
+    starting.join(SOON)
+    assert children[0].answer()
     assert router.ask(deadline=30.0).recorded
     assert router.rounds == 2

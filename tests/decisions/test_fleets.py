@@ -2,13 +2,14 @@
 
 import pytest
 from fleets import POLICIES, goes_on_alike, played
-from games import loss_of
+from games import loss_of, refuse
 
 import holdfast as hf
 
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("reduced variance", "exp3", "base", "own units")]
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["names", "reduced variance", "exp3", "base", "own units"])
+
+@pytest.mark.parametrize("name", ["names", *OTHERS])
 def test_the_games_of_a_fleet_go_on_as_players_of_a_store_and_back(place, name):
     policy = POLICIES[name]
     fleet, twin = played(policy, 7), played(policy, 7)
@@ -57,20 +58,21 @@ def test_what_a_fleet_has_told_of_a_block_is_not_out_in_a_store(place):
             router.tell(given[0].id, 0.75)
 
 
-@pytest.mark.slow
+DEAR = {
+    "adaptive": hf.AdaptiveTsallisSwitch(arms=["a", "b", "c"], switching_cost=20.0),
+    "exp3-blocks": hf.BlockExp3(arms=["a", "b", "c"], switching_cost=20.0, horizon=10_000),
+}
+
+
 @pytest.mark.parametrize(
     "change", [{"retire_arms": ["a"]}, {"retire_arms": ["b"], "add_arms": ["z"]}, {"add_arms": ["z"]}]
 )
-@pytest.mark.parametrize("name", ["adaptive", "tsallis-switch", "exp3-blocks"])
+@pytest.mark.parametrize("name", ["tsallis-switch", *(pytest.param(name, marks=pytest.mark.slow) for name in DEAR)])
 def test_a_fleet_goes_on_with_the_arm_that_a_player_holds(place, name, change):
     """Also where that arm has another number by now."""
-    policy = {
-        "adaptive": hf.AdaptiveTsallisSwitch(arms=["a", "b", "c"], switching_cost=20.0),
-        "tsallis-switch": hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=20.0),
-        "exp3-blocks": hf.BlockExp3(arms=["a", "b", "c"], switching_cost=20.0, horizon=10_000),
-    }[name]
     store = place.store()
-    router = hf.open(store, "game", policy, seed=2)
+    dear = hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=20.0)
+    router = hf.open(store, "game", DEAR.get(name, dear), seed=2)
     while router.arm != "c" or router.hold < 3:
         router.tell(router.ask().id, 0.5)
     router.change(**change)
@@ -103,19 +105,16 @@ def test_losses_that_a_fleet_took_are_means_in_the_log(place, rounds):
 
 
 def test_no_game_of_a_fleet_is_lost_on_the_way_into_a_store(place):
-    store = place.store()
-    fleet = played(hf.Exp3(3))
-    with pytest.raises(hf.InvalidParameter, match="name must give each game a name of its own; got 'same'"):
-        hf.fleet_to_store(fleet, store, lambda i: "same")
-    with pytest.raises(hf.InvalidParameter, match="name must be a name of 1 to 200 printable characters; got 0"):
-        hf.fleet_to_store(fleet, store, lambda i: i)  # type: ignore[return-value]
-    with pytest.raises(hf.InvalidParameter, match="name must be a function of a game's number; got 'device'"):
-        hf.fleet_to_store(fleet, store, "device")
-    assert store.names() == []
+    store, fleet = place.store(), played(hf.Exp3(3))
     hf.open(store, "device 2", hf.Exp3(3))
-    with pytest.raises(hf.InvalidParameter, match="names that no player of the store has; got 'device 2'"):
-        hf.fleet_to_store(fleet, store, "device {}".format)
+    for rule, name in (
+        ("name must give each game a name of its own; got 'same'", lambda i: "same"),
+        ("name must be a name of 1 to 200 printable characters; got 0", lambda i: i),
+        ("name must be a function of a game's number; got 'device'", "device"),
+        ("names that no player of the store has; got 'device 2'", "device {}".format),
+    ):
+        refuse([(rule, lambda name=name: hf.fleet_to_store(fleet, store, name))])
     assert store.names() == ["device 2"]
-    for names in ("device 2", ["device 2", "device 2"]):
-        with pytest.raises(hf.InvalidParameter, match="names must be a list of different names of players"):
-            hf.fleet_from_store(store, names)
+    for names in ("device 2", ["device 2", "device 2"], []):
+        rule = "names must be a list of different names of players"
+        refuse([(rule, lambda names=names: hf.fleet_from_store(store, names))])

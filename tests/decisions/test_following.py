@@ -4,12 +4,12 @@ import json
 from datetime import timedelta
 
 import pytest
-from games import SWITCH
+from games import SWITCH, refuse
 from test_commands import run
 
 import holdfast as hf
 from holdfast.decisions import history
-from holdfast.decisions.why import why
+from holdfast.decisions.status import why
 
 SCALE = hf.Scale(latency=(0.2, 8.0, 3), price=(0.0, 0.02, 1), error=1.0)
 
@@ -42,10 +42,12 @@ def test_a_decision_says_who_asked_when_why_and_what_came_of_it(place):
     assert (found.status, found.loss, found.counted) == ("told", SCALE.loss(latency=1.3, price=0.004), found.loss)
     assert (found.told, found.settled) == (first.asked + 7, first.asked + 67)
     assert found.learnt == "block 1 was settled with 2 of 2 losses"
-    assert router.decision(second.id).measures == {"error": True}
-    for wrong in ("nonsense", first.id[:-1] + "x"):
-        with pytest.raises(hf.UnknownDecision):
-            router.decision(wrong)
+    late = router.decision(second.id)
+    assert (late.asked, late.round, late.measures) == (second.asked, 1, {"error": True})
+    assert late.request != "order 1"
+    assert late.why.endswith("all its rounds are handed out, so the next decision begins a new block.")
+    wrong = (("must be the id of a decision", "nonsense"), ("never handed out", first.id[:-1] + "x"))
+    refuse(((rule, lambda id=id: router.decision(id)) for rule, id in wrong), hf.UnknownDecision)
 
 
 def test_what_was_decided_by_others_and_what_never_came_is_said(place):
@@ -103,6 +105,7 @@ def test_a_loss_that_never_came_is_missing_though_its_block_is_forgotten(place):
 def test_the_log_names_every_round_whatever_is_read_at_once(place, monkeypatch, most):
     """Each row against the decision that its caller got and the loss that was told; blocks are cut anywhere."""
     monkeypatch.setattr(history, "MOST_ROUNDS", most)
+    monkeypatch.setattr(history, "AT_ONCE", most)
     router = place.open(policy=SWITCH, seed=1, scale=SCALE)
     given, told = {}, {}
     for t in range(12):

@@ -5,11 +5,14 @@ import math
 from typing import Any
 
 import pytest
+from games import refuse
 from service import InThread
 from test_commands import run
 
 import holdfast as hf
 import holdfast_client
+from holdfast.decisions.game import Recent
+from holdfast.decisions.rules.conversations import cheapest, worth_moving
 from holdfast.replays.logged import read_log
 
 TWO = hf.TsallisInf(arms=["a", "b"])
@@ -37,9 +40,9 @@ def turns_of(router: hf.Router, key: str, count: int, **options: Any) -> list[An
     return arms
 
 
-def known(place, **options) -> hf.Router:
+def known(place) -> hf.Router:
     """A game in which both arms have lost five times or more in conversations of one turn, all of them open."""
-    router = place.open(policy=TWO, seed=1, **{"move_cost": 100.0, "patience": "forever", **options})
+    router = place.open(policy=TWO, seed=1, move_cost=100.0, patience="forever")
     keys_of(router, "a", 5)
     keys_of(router, "b", 5)
     return router
@@ -59,11 +62,22 @@ def test_a_conversation_moves_when_the_gain_is_above_the_cost(place):
     assert turns_of(router, other, 1) == ["b"]
 
 
-def test_conversations_leave_an_arm_that_failed_three_times_in_a_row(place):
+def test_a_conversation_is_expected_to_go_on_as_long_as_those_that_have_ended(place):
+    """Eight turns, at a gain of 0.5 each, though nothing was known of the arms when it ended."""
+    first = place.open(policy=TWO, seed=1, move_cost=100.0, patience="forever")
+    first.ask(8, key="long")
+    assert first.end("long")
+    router = known(place)
+    one, two = keys_of(router, "a", 2)
+    assert turns_of(router, one, 1, move_cost=4.0) == ["a"]
+    assert turns_of(router, two, 1, move_cost=3.9) == ["b"]
+
+
+def test_conversations_leave_an_arm_that_failed_five_times_in_a_row(place):
     """Whoever saw the failures. One success ends the row; those who have left do not come back for nothing."""
     router = known(place)
     one, two, three = keys_of(router, "a", 3)
-    for key in (one, two):
+    for key in (one, two, one, two):
         assert router.tell(router.ask(key=key).id, failed=True).new
         assert router.ask(key=key).arm == "a"
     assert router.tell(router.ask(key=one).id, failed=True).new
@@ -158,13 +172,39 @@ def test_over_http_in_the_client_and_in_a_shell(folder):
 
 
 def test_what_makes_no_sense_is_refused():
-    router = hf.open("memory:", "x", TWO)
-    for given in ({"move_cost": 0.5}, {"key_life": "5m"}):
-        with pytest.raises(hf.InvalidParameter, match="is for a conversation: give its key"):
-            router.ask(**given)
-    with pytest.raises(hf.InvalidParameter, match="move_cost must be"):
-        router.ask(key="k", move_cost=-1.0)
-    with pytest.raises(hf.InvalidParameter, match="move_cost is not for a shadow, a holdback of 1"):
-        hf.open("memory:", "x", TWO, move_cost=0.5, shadow=True)
-    with pytest.raises(hf.InvalidParameter, match="move_cost is not for base"):
-        hf.open("memory:", "x", hf.BaSE(2, horizon=60), move_cost=0.5)
+    router, base = hf.open("memory:", "x", TWO), hf.BaSE(2, horizon=60)
+    refuse(
+        [
+            ("is for a conversation: give its key", lambda: router.ask(move_cost=0.5)),
+            ("is for a conversation: give its key", lambda: router.ask(key_life="5m")),
+            ("move_cost must be", lambda: router.ask(key="k", move_cost=-1.0)),
+            ("move_cost must be", lambda: router.change(move_cost=-1.0)),
+            ("not for a shadow, a holdback of 1", lambda: hf.open("memory:", "x", TWO, move_cost=0.5, shadow=True)),
+            ("move_cost is not for base", lambda: hf.open("memory:", "x", base, move_cost=0.5)),
+        ]
+    )
+
+
+def test_when_moving_is_worth_it_in_numbers():
+    """Means of the latest twenty, about; known from five on; 30 turns to come at most; five failures in a row."""
+    one, other, losses = Recent(), Recent(), [0.9] + [0.1] * 24
+    mean = 0.0
+    for n, loss in enumerate(losses, 1):
+        one.hear(loss, n in (20, 22, 23, 24, 25))
+        mean += (loss - mean) * (1 / n if n < 20 else 0.05)
+    assert one.mean == pytest.approx(mean, rel=1e-12)
+    assert not one.fails
+    one.hear(0.1, True)
+    assert one.fails
+    one.hear(0.1, False)
+    home = Recent(mean=0.5, heard=5)
+    for heard, known in ((4, None), (5, 1)):
+        other.heard = heard
+        assert cheapest([home, other], {1}) == known
+        assert not worth_moving([Recent(mean=0.5, heard=4), other], 0, 1, 20.0, 1.0)
+    assert [worth_moving([home, other], 0, 1, turns, 10.0) for turns in (20.0, 20.5)] == [False, True]
+    assert [worth_moving([home, other], 0, 1, 1e6, cost) for cost in (14.9, 15.0)] == [True, False]
+    assert not worth_moving([home, other], 0, None, 1e6, 0.0)
+    other.failures = 5
+    assert cheapest([home, other], {1}) is None
+    assert cheapest([home, home], {1, 0}) == 0

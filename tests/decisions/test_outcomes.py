@@ -1,9 +1,10 @@
 """Reports in place of a loss: measures by a scale, errors, rewards."""
 
-import sqlite3
+import json
 
 import pytest
-from games import SWITCH
+from games import SWITCH, refuse
+from places import edit
 
 import holdfast as hf
 from holdfast.decisions.stores.sqlite import SqliteStore
@@ -57,6 +58,8 @@ def test_several_at_once(place):
         ({"reward": 0.5, "latency": 1.0}, "reward, measures must not be given together"),
         ({"reward": 1.5}, "reward of one round must be from 0 to 1"),
         ({"error": 1}, "error must be True or False"),
+        ({"failed": "yes"}, "failed must be True or False"),
+        ({"failed": True, "loss": 0.5}, "loss, failed must not be given together"),
         ({"latency": "slow", "price": 0.1}, "latency must be a finite number"),
         ({}, "loss must be"),
     ],
@@ -72,22 +75,29 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(place, outcome, mess
 
 
 def test_without_a_scale_only_losses_and_rewards_are_known(place):
+    """In units of its own; with `clip` a reward beyond either end is brought into its range."""
     router = place.open(policy=hf.TsallisSwitch(2, switching_cost=40.0, units=(-10.0, 50.0)), seed=1)
     decision = router.ask()
-    with pytest.raises(hf.InvalidParameter, match="latency needs a scale: open the game with scale="):
-        router.tell(decision.id, latency=1.3)
-    with pytest.raises(hf.InvalidParameter, match=r"los needs a scale.*did you mean 'loss'"):
-        router.tell(router.ask().id, los=0.3)
-    with pytest.raises(hf.InvalidParameter, match="loss must be a finite number, unless reward, failed"):
-        router.tell(router.ask().id, failed=False)
-    with pytest.raises(hf.InvalidParameter, match=r"as ask.. gave it: its `.id`"):
-        router.tell(router.ask(), loss=0.3)
+    refuse(
+        [
+            ("latency needs a scale: open the game with scale=", lambda: router.tell(decision.id, latency=1.3)),
+            (r"los needs a scale.*did you mean 'loss'", lambda: router.tell(decision.id, los=0.3)),
+            ("must be a finite number, unless reward, failed", lambda: router.tell(decision.id, failed=False)),
+            (r"as ask.. gave it: its `.id`", lambda: router.tell(decision, loss=0.3)),
+            ("error needs a scale", lambda: router.tell(decision.id, error=True)),
+        ]
+    )
     with pytest.raises(TypeError, match="unexpected option 'availabel'; did you mean 'available'"):
         router.ask(availabel=["a"])
-    with pytest.raises(hf.InvalidParameter, match="error needs a scale"):
-        router.tell(decision.id, error=True)
+    others = router.ask(5)
     router.tell(decision.id, reward=45.0)
-    assert told(router) == [-5.0]
+    router.tell(others[0].id, failed=True)
+    router.tell(others[4].id, loss=-35.0, clip=True)
+    rewards = (70.0, -35.0, 15.0)
+    router.tell([(d.id, {"reward": reward, "clip": True}) for d, reward in zip(others[1:4], rewards, strict=True)])
+    assert told(router) == [-5.0, 50.0, -10.0, 50.0, 25.0, -10.0]
+    reported = [measures and json.loads(measures) for measures in router.history.log["measures"]]
+    assert reported == [{"reward": 45.0}, {"failed": True}, *({"reward": reward} for reward in rewards), None]
 
 
 def test_the_bound_that_was_announced_mirrors_a_reward_and_stands_for_a_loss_that_never_comes(place):
@@ -139,9 +149,8 @@ def test_a_scale_must_be_one_and_losses_from_0_to_1(place):
 
 
 def test_a_damaged_scale_is_said_to_be_damage(folder):
-    hf.open(f"sqlite:///{folder}/g.db", "game", SWITCH, scale=SCALE).close()
-    with sqlite3.connect(folder / "g.db") as raw:
-        raw.execute("UPDATE holdfast_games SET settings = replace(settings, '8.0', '-8.0')")
-    raw.close()
+    url = f"sqlite:///{folder}/g.db"
+    hf.open(url, "game", SWITCH, scale=SCALE).close()
+    edit(url, "UPDATE holdfast_games SET settings = replace(settings, '8.0', '-8.0')")
     with pytest.raises(hf.BadStore, match="the settings of game 'game' cannot be read"):
-        hf.open(SqliteStore(f"sqlite:///{folder}/g.db"), "game")
+        hf.open(SqliteStore(url), "game")

@@ -29,14 +29,12 @@ import holdfast as hf
 from holdfast.decisions.executor import stored_state
 from holdfast.decisions.models import Events
 
-ARMS = ["a", "b", "c"]
+ARMS, REDUCED = ["a", "b", "c"], "reduced-variance"
 SCALES = (hf.Scale(latency=(0.2, 8.0, 3), price=(0.0, 0.02), error=0.9), hf.Scale(latency=(1.0, 5.0), error=0.4))
 
 POLICIES = {
     "switch": lambda units: hf.TsallisSwitch(arms=ARMS, units=units, switching_cost=1.5 * (units[1] - units[0])),
-    "reduced variance": lambda units: hf.TsallisSwitch(
-        arms=ARMS, units=units, switching_cost=0.0, estimator="reduced-variance"
-    ),
+    "reduced variance": lambda units: hf.TsallisSwitch(arms=ARMS, units=units, switching_cost=0.0, estimator=REDUCED),
     "exp3": lambda units: hf.Exp3(arms=ARMS, units=units),
     "adaptive": lambda units: hf.AdaptiveTsallisSwitch(arms=ARMS, units=units, switching_cost=0.3),
     "announced": lambda units: hf.AdaptiveTsallisSwitch(arms=ARMS, units=units, switching_cost="announced"),
@@ -150,41 +148,23 @@ class Play:
         self.policy = POLICIES[row["policy"]](self.units)
         missing = in_range(row["missing"], self.units) if isinstance(row["missing"], float) else row["missing"]
         self.scale = SCALES[0] if row["scale"] else None
+        level, pause, limit = in_range(0.9, self.units), row["breaker"], LIMITS[row["limit"]]
+        breaker = hf.Breaker(failures=2, within=4, pause=pause, most="1m", level=level) if pause else None
+        both = {"holdback": row["holdback"], "learn_after": row["learn_after"], "move_cost": row["move_cost"]}
+        both |= {"missing": missing, "breaker": breaker}
         self.options = {
+            **both,
             "patience": patience_of(patience),
-            "missing": missing,
-            "holdback": row["holdback"],
             "remember": row["remember"],
             "keep": row["keep"],
             "scale": self.scale,
             "key_life": None if row["keys"] is None else timedelta(seconds=row["keys"]),
-            "learn_after": row["learn_after"],
-            "move_cost": row["move_cost"],
         }
-        level, pause = in_range(0.9, self.units), row["breaker"]
-        breaker = hf.Breaker(failures=2, within=4, pause=pause, most="1m", level=level) if pause else None
-        self.options["breaker"] = breaker
-        limit = LIMITS[row["limit"]]
-        if "share" in limit:
-            self.options["share"] = {
-                ARMS[arm]: (first, last, timedelta(seconds=over)) if over else first
-                for arm, (first, last, over) in limit["share"].items()
-            }
-        elif limit:
-            self.options["most_switches"] = (limit["most_switches"][0], timedelta(seconds=limit["most_switches"][1]))
-        self.model = Model(
-            self.policy,
-            seed,
-            *self._patience(patience),
-            missing,
-            auto=patience == "auto",
-            holdback=row["holdback"],
-            learn_after=row["learn_after"],
-            key_life=row["keys"] or 3600.0,
-            breaker=breaker,
-            move_cost=row["move_cost"],
-            **limit,
-        )
+        for arm, (first, last, over) in limit.get("share", {}).items():
+            self.options["share"] = {ARMS[arm]: (first, last, timedelta(seconds=over)) if over else first}
+        if most := limit.get("most_switches"):
+            self.options["most_switches"] = (most[0], timedelta(seconds=most[1]))
+        self.model = Model(self.policy, seed, patience, key_life=row["keys"] or 3600.0, **both, **limit)
         self.model.began = self.model.clock = self.model.seen = clock.now
         self.accidents = random.Random(seed)
         self.names = list(ARMS)
@@ -195,9 +175,6 @@ class Play:
         """Blocks of which a loss was refused, because it is forgotten."""
         self.since = 0
         """The last block before the scale changed."""
-
-    def _patience(self, value: Any) -> tuple[float | None, int | None]:
-        return (value if isinstance(value, float) else None), (value if isinstance(value, int) else None)
 
     def begin(self, opened: Callable[..., hf.Router]) -> None:
         self.opened = opened
@@ -291,9 +268,8 @@ class Play:
         """Some losses of those that are out, in any order; one of them again, one with another loss."""
         if not self.given:
             return
-        some = sorted(self.out, key=lambda _: self.rng.random())[
-            : None if last else int(self.rng.integers(1, 2 * self.row["n"] + 1))
-        ]
+        mixed = sorted(self.out, key=lambda _: self.rng.random())
+        some = mixed if last else mixed[: int(self.rng.integers(1, 2 * self.row["n"] + 1))]
         self.out = [place for place in self.out if place not in set(some)]
         self.model.at(self.clock.now)
         self.report(some)
@@ -393,7 +369,7 @@ class Play:
                 if patience_of(wanted) != self.options["patience"]:
                     router.change(patience=patience_of(wanted))
                     self.options["patience"] = patience_of(wanted)
-                    self.model.change_patience(now, *self._patience(wanted), wanted == "auto")
+                    self.model.change_patience(now, wanted)
             case "missing":
                 missing = "mean" if self.model.missing != "mean" else "drop"
                 router.change(missing=missing)
@@ -480,10 +456,6 @@ class Play:
         assert (found.difference, found.low, found.high) == pytest.approx(expected, rel=1e-9, abs=1e-11)
 
 
-def name_of(row: dict[str, Any]) -> str:
-    return "-".join(str(value) for value in row.values()).replace(" ", "")
-
-
 def test_every_pair_is_played():
     assert len(ROWS) < 70
     seen = set().union(*map(pairs_of, ROWS))
@@ -501,7 +473,7 @@ def test_a_game_with_any_two_settings_is_the_models(number, kind, request, folde
     play.begin(partial(place.open, "game", seed=number))
     play.play(100 if kind == "memory" else 40, crashes=True)
     for finish in (play.check, play.check_comparison, play.check):  # in between, all that is out comes after all
-        learner = play.router._executor.read(lambda transaction, setup: stored_state(setup, transaction)).learner
+        learner = play.router.executor.read(lambda stored, setup: stored_state(setup, stored)).learner
         assert learner.saved_state() == play.model.game.saved_state()
         assert learner.stream.tolist() == play.model.game.stream.tolist()
         finish()
@@ -549,23 +521,18 @@ def test_over_http_it_is_the_same_and_what_the_rows_say(number, served):
         assert (shown["missing"], shown["holdback"]) == (model.missing, model.holdback)
         assert (shown["rounds"], shown["switches"]) == (model.asked, model.switches)
         assert (shown["arms"], shown["names"]) == ([play.names[arm] for arm in model.active], play.names)
-        assert (shown["remember"], shown["keep"], shown["learn_after"]) == (
-            row["remember"],
-            row["keep"],
-            row["learn_after"],
-        )
+        same = ("remember", "keep", "learn_after")
+        assert [shown[name] for name in same] == [row[name] for name in same]
         if row["remember"] == row["keep"] == 10**6:
-            rows = rows_of(url, f"{number}")
-            assert {name: summary[name] for name in rows} == pytest.approx(
-                {k: v or 0 for k, v in rows.items()}, rel=1e-12
-            )
+            rows = {name: found or 0 for name, found in rows_of(url, f"{number}").items()}
+            assert {name: summary[name] for name in rows} == pytest.approx(rows, rel=1e-12)
         with hf.open(url, f"{number}", clock=clock) as beside:
-            assert play.router.history.totals == beside.history.totals
-            assert play.router.history.frame.drop("drawn", "drawn_probability").equals(
-                beside.history.frame.drop("drawn", "drawn_probability")
-            )
-            assert play.router.history.log.equals(beside.history.log)
-            assert play.router.history.days.equals(beside.history.days)
+            mine, own = play.router.history, beside.history
+            frames = [one.frame.drop("drawn", "drawn_probability") for one in (mine, own)]
+            assert mine.totals == own.totals
+            assert frames[0].equals(frames[1])
+            assert mine.log.equals(own.log)
+            assert mine.days.equals(own.days)
             assert play.router.open_decisions == beside.open_decisions
             assert (play.router.paused, play.router.pinned) == (beside.paused, beside.pinned)
         assert {web("GET", place).status for place in ("/", f"/games/{number}", "/metrics")} == {200}

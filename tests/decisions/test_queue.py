@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from games import SWITCH
 from together import FORK
 
 import holdfast as hf
-from holdfast.decisions.stores.queue import FIRST, Queue
+from holdfast.decisions.stores.sqlite import Queue
 
 SOON = 60.0
 """Seconds; nobody waits so long."""
@@ -21,37 +22,69 @@ SOON = 60.0
 @pytest.fixture
 def log(tmp_path: Path) -> str:
     (tmp_path / "log").touch()
-    if Queue.at(str(tmp_path / "log")) is None:
-        pytest.skip("this system has no locks of open files")
+    queue = Queue.at(str(tmp_path / "log"))
+    if queue is None:
+        pytest.skip("this system lacks what a queue needs")
+    queue.close()
     return str(tmp_path / "log")
 
 
-def test_who_came_first_is_served_first(log):
-    serving, served = Queue(log), []
+def standing(log: str) -> int:
+    """How many stand in the queue."""
+    file = f":{os.stat(log).st_ino} "
+    return sum(file in line for line in Path("/proc/locks").read_text().splitlines())
+
+
+@pytest.fixture
+def queues(log: str) -> Iterator[list[Queue]]:
+    """Those of six processes."""
+    found = [Queue(log) for _ in range(6)]
+    yield found
+    for queue in found:
+        queue.close()
+
+
+def test_who_came_first_is_served_first_and_rung_for(log, queues):
+    served, (serving, *queues) = [], queues
+    for queue in queues:
+        queue._bell.settimeout(SOON)  # nobody looks by himself
     serving.wait(time.monotonic() + SOON)
-    queues = [Queue(log) for _ in range(5)]
 
     def work(number: int) -> None:
         queues[number].wait(time.monotonic() + SOON)
         served.append(number)
         queues[number].leave()
 
+    began = time.monotonic()
     with ThreadPoolExecutor(5) as threads:
         for number in range(5):
             threads.submit(work, number)
-            while serving._before(FIRST, 1 << 62) < number + 1:
+            while standing(log) < number + 2:
                 time.sleep(0.001)
         assert served == []
         serving.leave()
     assert served == [0, 1, 2, 3, 4]
+    assert time.monotonic() - began < SOON
 
 
-def test_a_place_is_given_up_at_the_deadline(log):
-    first, second = Queue(log), Queue(log)
+def test_one_that_is_not_rung_looks(log, queues, monkeypatch):
+    first, second, *_ = queues
+    monkeypatch.setattr("holdfast.decisions.stores.sqlite._address", lambda number: b"\0nobody")
+    first.wait(time.monotonic() + SOON)
+    with ThreadPoolExecutor(1) as thread:
+        waited = thread.submit(second.wait, time.monotonic() + SOON)
+        while standing(log) < 2:
+            time.sleep(0.001)
+        first.leave()
+        waited.result(SOON / 2)
+
+
+def test_a_place_is_given_up_at_the_deadline(log, queues):
+    first, second, *_ = queues
     first.wait(time.monotonic() + SOON)
     second.wait(time.monotonic() + 0.01)
     second.leave()
-    assert first._before(FIRST, 1 << 62) == 0
+    assert standing(log) == 1
 
 
 def hold(url: str, ready: Any) -> None:

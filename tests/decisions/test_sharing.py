@@ -1,9 +1,11 @@
-"""Routers that a process opens by one URL: one store, few connections, and each its own game."""
+"""Routers that a process opens by one URL, also together: one store, few connections, and each its own game."""
 
 import gc
 import os
+import pickle
 import threading
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -14,6 +16,7 @@ from postgres_server import PrivateServer
 from threads import at_once
 
 import holdfast as hf
+from holdfast.decisions.stores import store_at
 
 MOST = {"sqlite": 3, "postgresql": 1}
 """For one thread. Of SQLite's one is the guard; and a file that was looked at stays open while the other has locks."""
@@ -104,19 +107,6 @@ def test_a_clock_may_use_other_routers(lasting_place, url):
     assert (router.rounds, other.rounds) == (100, 201)  # at the opening too
 
 
-def test_a_file_that_was_replaced_is_opened_anew_beside_the_old_router(folder):
-    url = f"sqlite:///{folder}/g.db"
-    before = hf.open(url, "game", SWITCH, seed=1)
-    before.ask(3)
-    for name in ("g.db", "g.db-wal", "g.db-shm"):
-        (folder / name).unlink(missing_ok=True)
-    after = hf.open(url, "game", SWITCH, seed=1)
-    after.ask(5)
-    with pytest.raises(hf.BadStore, match="deleted or replaced"):
-        before.ask()
-    assert after.rounds == hf.open(url, "game").rounds == 5
-
-
 def test_a_relative_file_stays_where_it_was(folder, monkeypatch):
     (folder / "a").mkdir()
     (folder / "b").mkdir()
@@ -172,3 +162,44 @@ def test_tables_that_were_taken_away_are_made_anew(postgres):
     assert after.rounds == 0
     with pytest.raises(hf.BadStore, match="restored from an older copy"):
         before.ask()
+
+
+def test_a_router_says_why_it_cannot_be_sent_to_another_process(place):
+    with pytest.raises(TypeError, match=r"a Router cannot be pickled.* holdfast\.open\(.*'chat'\)"):
+        pickle.dumps(place.open(policy=SWITCH))
+
+
+# ---- opened together
+
+
+def test_each_game_is_the_one_that_open_gives(place):
+    options = {"policy": hf.Exp3(2), "seed": 3, "patience": 7}
+    routers = hf.open_many(
+        place.store(), {"chat": {"policy": SWITCH, "seed": 1}, "search": options}, patience=timedelta(hours=1)
+    )
+    assert list(routers) == ["chat", "search"]
+    twin = hf.open("memory:", "twin", SWITCH, seed=1)
+    assert play(routers["chat"], 30) == play(twin, 30)
+    assert [r._executor.setup.settings.patience for r in routers.values()] == [timedelta(hours=1), 7]
+    again = hf.open_many(place.store(), {"search": None, "chat": SWITCH})
+    assert (again["chat"].rounds, again["search"].rounds) == (30, 0)
+
+
+def test_they_share_one_store(folder):
+    routers = hf.open_many(f"sqlite:///{folder}/g.db", {"a": SWITCH, "b": SWITCH})
+    assert routers["a"].store is routers["b"].store is store_at(f"sqlite:///{folder}/g.db")
+
+
+def test_what_is_refused_says_which_game(place):
+    place.open("search", SWITCH)
+    with pytest.raises(hf.OtherSettings, match="'search' exists with different settings"):
+        hf.open_many(
+            place.store(), {"search": hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=9.0)}, settings="same"
+        )
+    with pytest.raises(hf.UnknownGame, match="serch"):
+        hf.open_many(place.store(), {"serch": None})
+    with pytest.raises(hf.InvalidParameter, match="seed must be given with each game"):
+        hf.open_many(place.store(), {"a": SWITCH}, seed=1)
+    for wrong in ({}, [("a", SWITCH)], "a"):
+        with pytest.raises(hf.InvalidParameter, match="games must be policies"):
+            hf.open_many(place.store(), wrong)

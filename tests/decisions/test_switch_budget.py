@@ -4,10 +4,11 @@ import itertools
 from datetime import timedelta
 
 import pytest
+from games import learnt
 
 import holdfast as hf
-from holdfast.decisions.executor import stored_state
-from holdfast.decisions.why import why
+from holdfast.decisions.settings import Budget
+from holdfast.decisions.status import why
 
 ARMS = ["a", "b", "c"]
 
@@ -71,8 +72,8 @@ def test_a_policy_of_averages_hears_of_the_arm_that_played_however_many_are_aske
     decisions = router.ask(8)
     assert [decision.arm for decision in decisions] == ["a", *"b" * 7]
     router.tell([(decision.id, 0.5 if decision.arm == "a" else 0.25) for decision in decisions])
-    learnt = router.executor.read(lambda transaction, setup: stored_state(setup, transaction).learner.saved_state())
-    assert (learnt["N"], learnt["C"]) == ([1.0, 7.0, 0.0], [0.5, 1.75, 0.0])
+    found = learnt(router)
+    assert (found["N"], found["C"]) == ([1.0, 7.0, 0.0], [0.5, 1.75, 0.0])
     assert [block.arm for block in router.history.blocks()] == [0, *[1] * 7]
     frame = router.history.frame
     assert (frame["drawn"][2], frame["drawn_probability"][2]) == ("c", 1.0)
@@ -93,6 +94,13 @@ def test_the_block_that_used_the_last_switch_keeps_its_probability():
     assert {d.probability for d in rounds if d.block != last.block} == {1.0}
 
 
+def test_a_budget_in_numbers():
+    """Each switch counts for a minute, which ends with its last moment."""
+    budget = Budget(2, 60.0)
+    assert [budget.left([10.0, 30.0], clock) for clock in (69.9, 70.0, 89.9, 90.0)] == [0, 1, 1, 2]
+    assert (budget.stays([10.0]), budget.stays([5.0, 10.0, 30.0]), budget.kept([5.0, 10.0, 30.0])) == (0, 70, [10, 30])
+
+
 def test_the_budget_changes_while_the_game_goes_on(place):
     router = place.open(policy=hf.Exp3(arms=ARMS), seed=1)
     play(router, place.clock, 50)
@@ -103,6 +111,13 @@ def test_the_budget_changes_while_the_game_goes_on(place):
     router.change(most_switches=(5, timedelta(hours=1)))
     assert router.switches_left == 2
     play(router, place.clock, 50)
+    assert router.switches_left == 0
+    assert "None of 5 switches in 1h is left" in router.why
+    router.change(most_switches=(6, "1h"))
+    assert "1 of 6 switches in 1h is left." in router.why
+    router.change(most_switches=(7, "1h"))
+    assert "2 of 7 switches in 1h are left." in router.why
+    router.change(most_switches=(2, "1h"))
     assert router.switches_left == 0
     router.change(most_switches=(2, "1s"))
     place.clock.now += 1.0

@@ -1,4 +1,4 @@
-"""Losses that come late or never: patience, what stands for them, clocks that jump."""
+"""Losses that come late or never: patience, what stands for them and is shown of them, clocks that jump."""
 
 import json
 import math
@@ -9,9 +9,15 @@ import numpy as np
 import pytest
 from every_policy import CASES
 from games import SWITCH, play, snapshot, stored_asks
-from places import Clock
+from places import Clock, Place
+from statistics_of_samples import assert_at_least
 
 import holdfast as hf
+from holdfast.decisions.models import Head
+from holdfast.decisions.rules.report import overdue
+from holdfast.decisions.settings import Settings
+from holdfast.decisions.stores import store_at
+from holdfast.replays.logged import read_log
 
 HOUR = timedelta(hours=1)
 
@@ -142,6 +148,57 @@ def test_games_in_which_losses_often_do_not_come_go_on(name, missing):
     assert router.history.totals.missing > 0
 
 
+@pytest.mark.parametrize(
+    ("rounds", "seconds", "each", "waits"),
+    [(50, 60.0, 1, True), (49, 60.0, 1, False), (50, 59.9, 1, False), (60, 60.0, 20, True), (59, 60.0, 20, False)],
+)
+def test_silence_is_given_up_after_fifty_rounds_and_a_minute(place, rounds, seconds, each, waits):
+    """Of the rounds of one call three times as many; the highest loss stands in; before the first loss never."""
+    router = place.open(policy=hf.Exp3(2), seed=1)
+    lost = router.ask()
+    for _ in range(60):
+        place.clock.now += 1.0
+        router.ask()
+    assert router.history.totals.missing == 0
+    router.tell(lost.id, 0.5)
+    begun = place.clock.now
+    lost = router.ask()
+    while (left := rounds - (router.rounds - lost.block)) > 0:
+        router.tell([(decision.id, 0.5) for decision in router.ask(min(left, each))])
+    place.clock.now = begun + seconds
+    frame = router.history.frame
+    assert frame["settled"].is_null()[lost.block - 1]
+    router.ask(each)
+    found = router.history.frame.row(lost.block - 1, named=True)
+    assert (found["settled"] is not None, found["missing_loss"]) == (waits, 1.0 if waits else None)
+
+
+def test_rounds_of_one_call_do_not_exhaust_each_others_patience(place):
+    """The first three blocks, of 2, 2 and 3 rounds, are due five rounds after the ninth."""
+    router = place.open(policy=SWITCH, seed=1, patience=5)
+    router.ask(9)
+    router.ask(4)
+    assert router.settle() == 0
+    router.ask()
+    assert router.settle() == 3
+
+
+def test_patience_is_three_times_the_lateness():
+    """In rounds and in seconds: up to which deadline, and since when a block must have waited."""
+    head = Head(1, "", "", asked=1000, heard=1, lateness=100.0 / 3.0, delay=100.0)
+    quick = head._replace(lateness=16.0, delay=19.9)
+    for settings, head_, asked, waits, found in (
+        (Settings(), head, 1, False, (900.0, 9_700.0)),
+        (Settings(), head, 40, False, (880.0, 9_700.0)),
+        (Settings(), head, 40, True, (1000.0, 9_700.0)),
+        (Settings(), quick, 1, False, (950.0, 9_940.0)),
+        (Settings(), head._replace(heard=0), 1, False, (-math.inf, -math.inf)),
+        (Settings(patience=7), head, 40, False, (1000.0, math.inf)),
+        (Settings(patience="7s"), head, 40, False, (10_000.0, math.inf)),
+    ):
+        assert overdue(settings, 10_000.0, head_, asked, waits) == pytest.approx(found)
+
+
 def test_a_block_is_overdue_after_fifty_rounds_or_three_times_the_lateness(place):
     """Since its last round, where losses are waited for without limit."""
     router = place.open("chat", hf.Exp3(arms=["a", "b"]), seed=1, patience="forever")
@@ -166,3 +223,111 @@ def test_a_loss_that_stands_for_missing_ones_may_be_any_of_the_range(place):
     for missing in (9.999, 20.001):
         with pytest.raises(hf.InvalidParameter, match="a loss from 10 to 20"):
             place.open("wrong", policy, missing=missing)
+
+
+# ---- missing losses are shown everywhere: in the log, in totals, and in estimates of replay
+
+COLUMNS = {"arm": "arm", "loss": "loss", "probability": "probability", "block": "block", "time": "time"}
+ARMS = ["a", "b", "c"]
+SLOW = hf.TsallisSwitch(arms=ARMS, block_lengths=lambda n: 1 + n % 3, learning_rates=lambda n: 0.02)
+"""So that no arm is drawn too seldom to say anything of it."""
+
+LOST = {
+    "none": (0.0, 0.0, 0.0),
+    "two fifths": (0.4, 0.4, 0.4),
+    "of one arm": (0.4, 0.0, 0.0),
+}
+
+
+def played(place, name, lost, seed, rounds=300, at_once=1, **options):
+    """A game in which some losses never come, and what each arm would have cost in it."""
+    chance = np.random.default_rng(seed)
+    losses = (chance.random((rounds, 3)) < (0.2, 0.4, 0.3)).astype(float)
+    gone = chance.random((rounds, 3)) < lost
+    router = place.open(name, SLOW, seed=seed, **options)
+    for first in range(0, rounds, at_once):
+        told = []
+        for t, decision in enumerate(router.ask(at_once), first):
+            arm = ARMS.index(decision.arm)
+            if not gone[t, arm]:
+                told.append((decision.id, losses[t, arm]))
+        router.tell(told)
+    return router, np.where(gone, 1.0, losses).sum(axis=0)
+
+
+GAMES = 110
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", LOST)
+def test_the_log_estimates_what_arms_cost_though_losses_are_missing(lost):
+    """95 % intervals, of one arm in each game so that they are independent, hold the truth in 90 % at least.
+
+    They are those of a large sample; these have 200 rounds.
+    """
+    place, held = Place("memory", store_at("memory:")), 0
+    for seed in range(GAMES):
+        router, truth = played(place, f"game {seed}", LOST[lost], seed, 200, at_once=20, patience=60, missing=1.0)
+        router.ask(80)  # of these no loss comes
+        router.settle()
+        (log, _), arm = read_log(router.history.log, COLUMNS), seed % 3
+        assert 200 <= log.rounds <= 280
+        found = log.of_arm(arm).doubly_robust
+        held += found.low <= truth[arm] + log.rounds - 200 <= found.high
+    assert_at_least(held, GAMES, 0.9, sees=0.3)
+
+
+def test_an_arm_that_times_out_is_shown_with_what_counted(place):
+    router, _ = played(place, "game", LOST["of one arm"], 1, rounds=300, patience=5, missing=1.0)
+    router.ask(10)
+    router.settle()
+    totals, log = router.history.totals, router.history.log
+    arm = totals.arms[0]
+    assert arm.missing > 0
+    assert arm.mean == (arm.losses + arm.missing) / (arm.told + arm.missing) > 0.3
+    assert totals.missing == sum(one.missing for one in totals.arms)
+    assert totals.missing_losses == totals.missing
+    assert totals.cost == totals.losses + totals.missing_losses + totals.switching
+    assert len(log) == totals.rounds
+    assert log["loss"].sum() == pytest.approx(totals.losses + totals.missing_losses)
+    counts = dict(log["status"].value_counts().rows())
+    assert (counts["told"], counts["missing"], counts["open"]) == (totals.told, totals.missing, totals.out)
+    router.change(remember=0)
+    for _ in range(9):
+        router.tell(router.ask().id, 0.5)
+    totals, forgotten = router.history.totals, router.history.log
+    assert not forgotten["single"].all()
+    counts = dict(forgotten["status"].value_counts().rows())
+    assert (counts["told"], counts["missing"]) == (totals.told, totals.missing)
+    assert forgotten["loss"].sum() == pytest.approx(totals.losses + totals.missing_losses)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_log_whose_missing_rounds_are_unknown_is_refused(place, folder, suffix):
+    router, _ = played(place, "game", LOST["two fifths"], 1, rounds=300, patience=5, missing="drop")
+    router.ask(10)
+    router.settle()
+    file = folder / f"log.{suffix}"
+    router.history.export(file)
+    with pytest.raises(hf.InvalidParameter, match=r"must say what \d+ missing losses count as: .*give missing=LOSS"):
+        read_log(file, COLUMNS)
+    assert 300 <= read_log(file, COLUMNS, missing=1.0)[0].rounds <= 310
+    open_game, _ = played(place, "open", LOST["two fifths"], 1, rounds=300, patience="forever")
+    with pytest.raises(hf.InvalidParameter, match="come after one that is still open"):
+        read_log(open_game.history.log, COLUMNS)
+
+
+def test_the_log_of_a_game_with_outages_and_pins_is_one_that_replay_reads(place):
+    router = place.open("game", SLOW, seed=1)
+    for t in range(300):
+        if t == 100:
+            router.pin("c")
+        elif t == 120:
+            router.unpin()
+        decision = router.ask(available=["b", "c"] if t % 10 < 3 else None)
+        router.tell(decision.id, ARMS.index(decision.arm) / 2)
+    log, _ = read_log(router.history.log, COLUMNS)
+    assert log.rounds == 280
+    found = log.of_arm("b").doubly_robust
+    assert found.low <= 140 <= found.high

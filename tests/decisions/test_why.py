@@ -6,7 +6,7 @@ from rich.console import Console
 
 import holdfast as hf
 from holdfast.decisions.cli import show_game
-from holdfast.decisions.why import why, why_block, why_conversation
+from holdfast.decisions.status import why, why_block, why_conversation
 
 EACH = hf.TsallisInf(arms=["a", "b", "c"])
 
@@ -45,7 +45,9 @@ def test_a_game_of_conversations_says_how_many_are_open_and_what_the_next_draws(
     assert "holding" not in shown
     router.pin("c")
     assert said(router).startswith("An operator has pinned c:")
-    router.unpin()
+    router.pin("c", until=timedelta(seconds=5))
+    place.clock.now += 5.0
+    assert router.why == every
     router.ask()
     assert said(router).endswith(" 2 conversations open; the next one draws a with 0.33, b 0.33, c 0.33.")
     assert said(router).startswith("Block 4 drew ")

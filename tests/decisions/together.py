@@ -3,16 +3,44 @@
 import math
 import multiprocessing
 import os
+from collections.abc import Callable
 from typing import Any
 
 import holdfast as hf
 
 FORK = multiprocessing.get_context("fork")
+SOON = 60.0
+"""Seconds; a process that is well answers and ends sooner."""
 
 
-def decide(url: str, rounds: int, out: Any, mixed: bool) -> None:
+class Child:
+    """A fork that does some work."""
+
+    def __init__(self, work: Callable[..., object]) -> None:
+        self._answers, theirs = FORK.Pipe(duplex=False)
+        self.process = FORK.Process(target=lambda: theirs.send(work()), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def answer(self, seconds: float = SOON) -> Any:
+        """What came of the work; the process must have ended well."""
+        assert self._answers.poll(seconds)
+        answer = self._answers.recv()
+        self.end()
+        return answer
+
+    def end(self, code: int = 0) -> None:
+        self.process.join(SOON)
+        assert self.process.exitcode == code
+
+
+def in_child(work: Callable[[], object]) -> Any:
+    return Child(work).answer()
+
+
+def decide(url: str, rounds: int, mixed: bool) -> list[tuple[str, float]]:
     """A worker: its ids and losses, one by one and several at once; with `mixed`, conversations in between."""
-    done = []
+    done: list[tuple[str, float]] = []
     with hf.open(url, "game") as router:
         while len(done) < rounds:
             turn = len(done)
@@ -26,28 +54,14 @@ def decide(url: str, rounds: int, out: Any, mixed: bool) -> None:
             else:
                 router.tell(told)
             done += told
-    out.send(done)
-    out.close()
+    return done
 
 
 def together(url: str, processes: int, rounds: int, meanwhile=lambda: None, mixed=False) -> list[tuple[str, float]]:
     """The work of all workers."""
-    pipes = []
-    for _ in range(processes):
-        mine, theirs = FORK.Pipe(duplex=False)
-        worker = FORK.Process(target=decide, args=(url, rounds, theirs, mixed))
-        worker.start()
-        theirs.close()
-        pipes.append((mine, worker))
+    workers = [Child(lambda: decide(url, rounds, mixed)) for _ in range(processes)]
     meanwhile()
-    done = []
-    for mine, worker in pipes:
-        done += mine.recv()
-        mine.close()
-        worker.join()
-        assert worker.exitcode == 0
-        worker.close()
-    return done
+    return [one for worker in workers for one in worker.answer(SOON + rounds)]
 
 
 def all_exact(url: str, done: list[tuple[str, float]], rounds: int) -> None:

@@ -1,5 +1,6 @@
 """Environments that draw their path anew: paths against their twins, games against those on the path as a table."""
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,11 +12,11 @@ import pytest
 
 import holdfast as hf
 from holdfast.environments import make_environment
-from holdfast.environments.changing import PATH
+from holdfast.environments.changing import PATH, Load
 from holdfast.kernels import COMPILED, PerArm, Scalar, kernel
 from holdfast.numerics.random import started, stream_key, uniform
 from holdfast.players.game import Game
-from holdfast.simulation.game import lost
+from holdfast.simulation.game import lost, plan_on
 
 K, T = 3, 400
 CHAIN = ((0.95, 0.04, 0.01), (0.1, 0.85, 0.05), (0.0, 0.3, 0.7))
@@ -43,7 +44,7 @@ WORLDS: dict[str, tuple[Any, Callable[[Uniforms], naive_worlds.Path]]] = {
 
 @pytest.mark.plain
 @pytest.mark.parametrize("name", WORLDS)
-def test_paths_are_the_naive_ones(name: str) -> None:
+def test_paths_are_the_naive_ones(name: str):
     world, naive = WORLDS[name]
     for replication in (0, 5):
         stream = started(stream_key(3, PATH), replication)
@@ -74,7 +75,7 @@ def replayed(world: Any, policy: hf.Policy, cost: float) -> tuple[dict[str, Any]
     ],
     ids=lambda policy: policy.id,
 )
-def test_a_game_without_noise_is_that_on_its_path_as_a_table(policy: hf.Policy) -> None:
+def test_a_game_without_noise_is_that_on_its_path_as_a_table(policy: hf.Policy):
     """One by one, side by side on the table, and with the losses of all arms: every measure, and the plan."""
     if COMPILED and policy.id in ("ewma", "tsallis-switch"):
         pytest.skip("takes seconds to compile")
@@ -88,7 +89,7 @@ def test_a_game_without_noise_is_that_on_its_path_as_a_table(policy: hf.Policy) 
 
 @pytest.mark.slow
 @pytest.mark.plain
-def test_dynamic_regret_against_every_plan() -> None:
+def test_dynamic_regret_against_every_plan():
     """The cheapest plan by a slow dynamic programme over single rounds, in worlds of every kind."""
     rows = np.random.default_rng(1).random((T, K)) * 4 - 1
     marks, price = [1, 7, 150, 390, T], 0.8
@@ -122,7 +123,20 @@ def test_dynamic_regret_against_every_plan() -> None:
         assert asked_for_nothing.measures == list(asked_for_nothing.frame.columns[3:])
 
 
-def test_dynamic_regret_in_words_tables_and_files(tmp_path) -> None:
+@pytest.mark.plain
+def test_the_cheapest_plan_so_far_pays_for_its_first_arm_too():
+    """What each game of a world with a path of its own adds up, round by round, and where nothing changes."""
+    path, values = np.random.default_rng(2).random((60, K)), np.full((K, 1), 99.0)
+    for t, cost in enumerate(naive_worlds.plan_costs(path.tolist(), 0.4)):
+        plan_on(values, path[t][:, None], 0.4, float(t))
+        assert values.min() == pytest.approx(cost, rel=1e-12)
+    game = {"horizon": 50, "switching_cost": 0.5, "checkpoints": [20], "record": ["dynamic"], "replications": 2}
+    frame = hf.simulate(hf.Exp3(2), hf.Bernoulli([0.2, 0.6]), **game).frame
+    least = (0.5 + 0.2 * frame["round"]).to_list()
+    assert (frame["total_cost"] - frame["dynamic"]).to_list() == pytest.approx(least, abs=1e-12)
+
+
+def test_dynamic_regret_in_words_tables_and_files(tmp_path):
     settings = {"horizon": 50, "switching_cost": 0.5, "record": ["dynamic"], "replications": 3}
     result = hf.simulate([hf.Exp3(2), hf.Ucb1(2)], hf.Bernoulli([0.2, 0.6]), **settings)
     assert "dynamic regret" in str(result.final())
@@ -131,21 +145,20 @@ def test_dynamic_regret_in_words_tables_and_files(tmp_path) -> None:
     assert result.grid == []
     assert result.provenance["record"] == ["dynamic"]
     assert hf.Result.read(result.write(tmp_path / "result.parquet")).frame.equals(result.frame)
-    with pytest.raises(
-        hf.InvalidParameter, match=r"record\[0\] must be one of 'dynamic', .*; got 'dynamics'; did you mean"
+    for change, said in (
+        ({"record": ["dynamics"]}, r"record\[0\] must be one of 'dynamic', .*; got 'dynamics'; did you mean"),
+        ({"record": "dynamic"}, r"record must be a list of some of 'dynamic', .*; got 'dynamic'"),
+        ({"switching_cost": [0.5] * 50}, "switching_cost must be one number to record the dynamic regret"),
     ):
-        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.2, 0.6]), **settings | {"record": ["dynamics"]})
-    with pytest.raises(hf.InvalidParameter, match=r"record must be a list of some of 'dynamic', .*; got 'dynamic'"):
-        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.2, 0.6]), **settings | {"record": "dynamic"})
-    with pytest.raises(hf.InvalidParameter, match="switching_cost must be one number to record the dynamic regret"):
-        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.2, 0.6]), **settings | {"switching_cost": [0.5] * 50})
+        with pytest.raises(hf.InvalidParameter, match=said):
+            hf.simulate(hf.Exp3(2), hf.Bernoulli([0.2, 0.6]), **settings | change)
     with pytest.raises(hf.InvalidParameter, match=r"must be one of 'pseudo_regret', .*; got 'dynamic'"):
-        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.2, 0.6]), horizon=5, switching_cost=0).table(measures=["dynamic"])
+        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.2, 0.6]), **settings | {"record": ()}).table(measures=["dynamic"])
 
 
 @pytest.mark.slow
 @pytest.mark.plain
-def test_all_policies_meet_the_same_path_and_any_chunking_the_same_games() -> None:
+def test_all_policies_meet_the_same_path_and_any_chunking_the_same_games():
     world = hf.CommonJumps(K, every=20, shuffled=True)
     policies = [hf.Exp3(K), hf.TsallisSwitch(K, switching_cost=1.0), hf.LazyHedge(K, switching_cost=1, horizon=150)]
     settings = {"horizon": 150, "switching_cost": 1.0, "record": ["dynamic"], "checkpoints": 3}
@@ -163,7 +176,7 @@ def test_all_policies_meet_the_same_path_and_any_chunking_the_same_games() -> No
 
 
 @pytest.mark.plain
-def test_noise_is_a_coin_of_the_mean() -> None:
+def test_noise_is_a_coin_of_the_mean():
     streams = started(stream_key(1, "x"), 0).reshape(-1, 1)
     losses = [lost(streams, 0.3, True) for _ in range(4000)]
     assert set(losses) == {0.0, 1.0}
@@ -177,13 +190,13 @@ class Chased(NamedTuple):
 
 
 @kernel
-def chase(tables: Any, state: Any, t: float, streams: Any) -> None:
+def chase(tables: Any, state: Any, t: float, streams: Any):
     for i in range(state.mean.shape[0]):
         state.mean[i, 0] = 1.0 if t > 0.0 and i == state.arm[0] else 0.0
 
 
 @kernel
-def notice(tables: Any, state: Any, arm: int, start: float, stop: float) -> None:
+def notice(tables: Any, state: Any, arm: int, start: float, stop: float):
     state.arm[0] = float(arm)
 
 
@@ -202,7 +215,7 @@ class Chase(hf.ChangingEnvironment):
 
 
 @pytest.mark.plain
-def test_an_adversary_reacts_between_blocks() -> None:
+def test_an_adversary_reacts_between_blocks():
     frame = hf.simulate(hf.HoldForever(2), Chase(2), horizon=50, switching_cost=1.0, replications=2).frame
     assert frame.filter(frame["round"] == 50)["total_loss"].to_list() == [49.0, 49.0]
     play = hf.simulate(hf.Ucb1(2, exploration=0.0), Chase(2), horizon=50, switching_cost=1.0, replications=1)
@@ -212,7 +225,7 @@ def test_an_adversary_reacts_between_blocks() -> None:
 @pytest.mark.slow
 @pytest.mark.plain
 @pytest.mark.parametrize("policy", [hf.TsallisSwitch(K, switching_cost=2.0), hf.Exp3(K)], ids=lambda policy: policy.id)
-def test_arms_tire_as_they_are_played(policy: hf.Policy) -> None:
+def test_arms_tire_as_they_are_played(policy: hf.Policy):
     """Whole games without noise, block by block against the naive world."""
     world = hf.TiringArms(K, time=7, noise=False)
     how = {"horizon": T, "switching_cost": 2.0, "seed": 3, "replications": 2, "checkpoints": [1, 99, T]}
@@ -241,8 +254,16 @@ def test_arms_tire_as_they_are_played(policy: hf.Policy) -> None:
     assert world.path(4, seed=3, played=[0, 0, 2, 1]) == pytest.approx(np.array(expected), abs=1e-12)
 
 
+@pytest.mark.plain
+def test_an_arm_tires_in_one_block_as_in_many():
+    """By e^(−n/time) of its way to 1 in n rounds, and the other arm as far back."""
+    world, state = hf.TiringArms(2, time=7), Load(*(np.full((2, 1), 0.25) for _ in Load._fields))
+    world.react_kernel(world.tables, state, 1, 3.0, 10.0)
+    assert state.tired[:, 0].tolist() == pytest.approx([0.25 / math.e, 1.0 - 0.75 / math.e])
+
+
 @kernel
-def too_high(tables: Any, state: Any, t: float, streams: Any) -> None:
+def too_high(tables: Any, state: Any, t: float, streams: Any):
     state.mean[1, 0] = t / 2
 
 
@@ -261,40 +282,47 @@ class NoMean(Chase):
     state: ClassVar[type] = Nameless
 
 
+NO_WORLDS = [
+    (lambda: hf.Seasons(2).expected(0, 1), "Seasons draws a new path in each game, so it has no expected: path"),
+    (lambda: hf.Seasons(2).excess(1), "Seasons draws a new path"),
+    (lambda: hf.Seasons(2).reference, "Seasons draws a new path"),
+    (lambda: hf.Seasons(2).draw(0, 0, 1, None), "Seasons draws a new path"),
+    (lambda: hf.RandomChanges(2, low=0.5, high=0.4), "high must be a finite number of at least 0.5"),
+    (lambda: hf.RandomChanges(2, every=0.5), "every must be"),
+    (
+        lambda: hf.MarkovChain([0.1, 0.2], [[0.5, 0.5], [0.5, 0.4]], n_arms=2),
+        r"transitions\[1\] must sum to 1; got 0.9",
+    ),
+    (
+        lambda: hf.MarkovChain([0.1, 0.2], [[1.0]], n_arms=2),
+        "transitions must have a row and a column for each of the 2 states",
+    ),
+    (lambda: hf.MarkovChain([[0.1, 0.2]], [[1.0]], n_arms=3), "n_arms must be left out, or 2"),
+    *(
+        (
+            lambda wrong=wrong: hf.MarkovChain(wrong, [[1.0]], n_arms=2),
+            "state_means must be a table of numbers from 0 to 1",
+        )
+        for wrong in (["a"], [[0.1, 2.0]], [], 0.5)
+    ),
+]
+
+
 @pytest.mark.plain
-def test_what_cannot_be_played_is_refused() -> None:
+def test_what_cannot_be_played_is_refused():
     game = {"horizon": 10, "switching_cost": 1.0, "replications": 1}
     with pytest.raises(hf.HoldfastError, match=r"^TooHigh must keep the means of all arms from 0 to 1: look at state"):
         hf.simulate(hf.Exp3(2), TooHigh(2), **game)
     with pytest.raises(hf.InvalidParameter, match=r"^state of NoMean must have a field mean: PerArm"):
         hf.simulate(hf.Exp3(2), NoMean(2), **game)
-    with pytest.raises(
-        hf.HoldfastError, match=r"^Seasons draws its path anew in each game, so it has no expected: path"
-    ):
-        hf.Seasons(2).expected(0, 1)
-    for refused in ("excess(1)", "reference", "draw(0, 0, 1, None)"):
-        with pytest.raises(hf.HoldfastError, match=r"^Seasons draws its path anew"):
-            eval(f"hf.Seasons(2).{refused}", {"hf": hf})
-    with pytest.raises(hf.InvalidParameter, match=r"^high must be a finite number of at least 0.5"):
-        hf.RandomChanges(2, low=0.5, high=0.4)
-    with pytest.raises(hf.InvalidParameter, match=r"^every must be"):
-        hf.RandomChanges(2, every=0.5)
-    with pytest.raises(hf.InvalidParameter, match=r"^transitions\[1\] must sum to 1; got 0.9"):
-        hf.MarkovChain([0.1, 0.2], [[0.5, 0.5], [0.5, 0.4]], n_arms=2)
-    with pytest.raises(
-        hf.InvalidParameter, match=r"^transitions must have a row and a column for each of the 2 states"
-    ):
-        hf.MarkovChain([0.1, 0.2], [[1.0]], n_arms=2)
-    with pytest.raises(hf.InvalidParameter, match=r"^n_arms must be left out, or 2"):
-        hf.MarkovChain([[0.1, 0.2]], [[1.0]], n_arms=3)
-    for wrong in (["a"], [[0.1, 2.0]], [], 0.5):
-        with pytest.raises(hf.InvalidParameter, match=r"^state_means must be a table of numbers from 0 to 1"):
-            hf.MarkovChain(wrong, [[1.0]], n_arms=2)
+    for make, said in NO_WORLDS:
+        with pytest.raises(hf.HoldfastError, match=f"^{said}"):
+            make()
 
 
 @pytest.mark.plain
 @pytest.mark.parametrize("name", WORLDS)
-def test_settings_make_the_same_world_again(name: str) -> None:
+def test_settings_make_the_same_world_again(name: str):
     world = WORLDS[name][0]
     again: Any = make_environment(world.settings())
     assert again.settings() == world.settings()

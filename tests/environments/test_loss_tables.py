@@ -1,4 +1,7 @@
-"""Tables of losses: sums of their rows, the same from every source, in any units, with names of arms and rounds."""
+"""Tables of losses: sums of their rows, the same from every source, in any units, with names of arms and rounds.
+
+And tables with forecasts and available arms: simulations play as online players that are asked with them.
+"""
 
 import gzip
 import math
@@ -15,10 +18,12 @@ import pytest
 from hypothesis import given
 from statistics_of_samples import SEED
 
+import holdfast as hf
 from holdfast import InvalidParameter, LossTable, Stream
 from holdfast.data.records import read_trace
 from holdfast.environments import make_environment
 from holdfast.environments.tables import prefix_sums
+from holdfast.experts import FixedArm, GivenForecast
 
 tables = st.integers(1, 40).flatmap(
     lambda T: st.integers(1, 5).flatmap(
@@ -117,13 +122,8 @@ def test_frames_of_every_make_are_the_table_they_hold():
     arrow = pyarrow.table({"east": LOSSES[:, 0], "west": LOSSES[:, 1]})
     frame = pandas.DataFrame(LOSSES, columns=["east", "west"])
     by_time = frame.set_index(pandas.DatetimeIndex(TIMES.to_numpy(), name="time"))
-    for source, index in (
-        (FRAME, None),
-        (arrow, None),
-        (frame, None),
-        (by_time, "time"),
-        (by_time.reset_index(), "time"),
-    ):
+    timed = ((by_time, "time"), (by_time.reset_index(), "time"))
+    for source, index in ((FRAME, None), (arrow, None), (frame, None), *timed):
         table = LossTable(source, index=index)
         assert (table.sums == LossTable(LOSSES).sums).all()
         assert table.arms == ("east", "west")
@@ -144,9 +144,8 @@ def test_frames_of_every_make_are_the_table_they_hold():
     assert (LossTable(frame.astype(object)).sums == LossTable(LOSSES).sums).all()
     hole = frame.copy()
     hole.iloc[7, 1] = None
-    with pytest.raises(
-        InvalidParameter, match=r"a number from 0 to 1 in row 8, column 'west'; it is missing: fill it in"
-    ):
+    missing = r"a number from 0 to 1 in row 8, column 'west'; it is missing: fill it in"
+    with pytest.raises(InvalidParameter, match=missing):
         LossTable(hole)
     with pytest.raises(InvalidParameter, match=r"must not have two columns of one name.*got 'a'"):
         LossTable(pandas.DataFrame(LOSSES, columns=["a", "a"]))
@@ -205,16 +204,12 @@ def test_a_large_table_is_summed_in_pieces_and_kept_in_a_file():
 
 
 @pytest.mark.plain
-def test_a_table_leaves_its_array_alone_and_does_not_follow_it():
+def test_whole_numbers_and_truths_make_tables_that_do_not_follow_their_array():
     losses = np.array([[0.0, 1.0], [0.5, 0.25]])
     table = LossTable(losses)
     assert losses.tolist() == [[0.0, 1.0], [0.5, 0.25]]
     losses[:] = 0
     assert table.expected(0, 2).tolist() == [0.5, 1.25]
-
-
-@pytest.mark.plain
-def test_tables_of_whole_numbers_and_truths_are_tables():
     assert LossTable([[0, 1], [1, 1]]).expected(0, 2).tolist() == [1.0, 2.0]
     assert LossTable([[False, True]]).expected(0, 1).tolist() == [0.0, 1.0]
     assert LossTable(pl.DataFrame({"a": [True, False], "b": [0, 1]})).expected(0, 2).tolist() == [1.0, 1.0]
@@ -233,15 +228,14 @@ def test_a_bad_value_in_a_table_is_found_and_named(value):
 
 @pytest.mark.plain
 def test_losses_outside_the_units_are_named():
-    with pytest.raises(
-        InvalidParameter, match=r"from 0 to 1 in .*; give units=\(lowest, highest\) for losses in units of"
-    ):
+    outside = r"from 0 to 1 in .*; give units=\(lowest, highest\) for losses in units of"
+    with pytest.raises(InvalidParameter, match=outside):
         LossTable([[0.5, 12.0]])
     with pytest.raises(InvalidParameter, match=r"from 0 to 10 in row 0, column 1 \(counted from 0\); got 12.0$"):
         LossTable([[0.5, 12.0]], units=(0, 10))
     for wrong in ((1, 0), (0, 0), (0, math.inf), 3, "ab", (0, 1, 2), (0, "x"), None, (0, 1e308), (0, 1e-300)):
         with pytest.raises(
-            InvalidParameter, match=r"^units must be two numbers \(lowest, highest\), the first smaller"
+            InvalidParameter, match=r"^units must be two numbers \(lowest, highest\), the first .*smaller"
         ):
             LossTable([[0.5]], units=wrong)
 
@@ -254,24 +248,11 @@ def test_masked_entries_are_missing():
     assert LossTable(np.ma.masked_array([[0.5, 0.25]])).expected(0, 1).tolist() == [0.5, 0.25]
 
 
+NO_TABLES = [(), [], [[]], [0.5, 0.5], [[[0.5]]], [["a", "b"]], [[None, 0.5]], [[0.1, 0.2], [0.3]], 0.5, [[0.5 + 1j]]]
+
+
 @pytest.mark.plain
-@pytest.mark.parametrize(
-    "source",
-    [
-        (),
-        [],
-        [[]],
-        [0.5, 0.5],
-        [[[0.5]]],
-        [["a", "b"]],
-        [[None, 0.5]],
-        [[0.1, 0.2], [0.3]],
-        0.5,
-        [[0.5 + 1j]],
-        "no.npy",
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("source", [*NO_TABLES, "no.npy"], ids=repr)
 def test_what_is_no_table_is_refused(source):
     with pytest.raises(InvalidParameter, match="source must be"):
         LossTable(source)
@@ -312,8 +293,10 @@ def test_a_full_temporary_disk_is_an_error_and_not_the_end_of_the_process(small_
 
 def test_a_part_is_the_table_of_its_rows():
     losses = np.random.default_rng(3).integers(0, 9, size=(40, 3)) / 8
-    part, own = LossTable(losses).part(13, 29), LossTable(losses[13:29])
+    frame = pl.DataFrame(losses, schema=["a", "b", "c"]).with_row_index("round")
+    part, own = LossTable(frame, index="round").part(13, 29), LossTable(losses[13:29])
     assert part.rounds == 16
+    assert part.labels.tolist() == list(range(13, 29))
     assert part.reference == own.reference
     assert part.expected(2, 11).tolist() == own.expected(2, 11).tolist()
     assert part.excess(9).tolist() == own.excess(9).tolist()
@@ -327,3 +310,90 @@ def test_tables_with_other_losses_are_not_equal():
     assert one != other
     assert one == one
     assert len({one, other}) == 2
+
+
+# ---- forecasts and available arms
+
+K, T = 3, 120
+DRAW = np.random.default_rng(8)
+TABLE = 100 * DRAW.integers(0, 9, (T, K)) / 8 - 20
+FORECASTS = {t: TABLE[t : t + 9] + DRAW.normal(0, 10, TABLE[t : t + 9].shape) for t in range(0, T, 7)}
+AVAILABLE = DRAW.random((T, K)) < 0.7
+AVAILABLE[np.arange(T), DRAW.integers(K, size=T)] = True
+CENTS = {"units": (-20.0, 80.0)}
+
+
+def known_ahead(**known: object) -> hf.ForecastTable:
+    return hf.ForecastTable(hf.LossTable(TABLE, **CENTS), **known)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("closing", [False, True])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        hf.ForecastPlan(K, switching_cost=30.0, forecast_rounds=6, **CENTS),
+        hf.RandomWalkPerturbation(K, **CENTS),
+        hf.ShrinkingDartboard(K, switching_cost=30.0, horizon=T, **CENTS),
+        hf.AdaptiveHedgeSwitch(
+            K, switching_cost=30.0, experts=[FixedArm(1), FixedArm(2), GivenForecast(6)], forecast_rounds=6, **CENTS
+        ),
+    ],
+    ids=lambda policy: policy.id,
+)
+def test_simulations_play_as_players_that_are_asked_with_them(policy, closing, shuffled):
+    environment = known_ahead(forecasts=FORECASTS, shuffled=shuffled, **({"available": AVAILABLE} if closing else {}))
+    result = hf.simulate(policy, environment, switching_cost=30.0, replications=3, seed=2, progress=False)
+    last = result.frame.filter((result.frame["replication"] == 2) & (result.frame["round"] == T))
+    stream = hf.Stream(2, "environment", 2)
+    shift = int(stream.uniform() * K) if shuffled else 0
+    order = [(i + shift) % K for i in range(K)]
+    player, loss = policy.player(seed=2, replication=2), 0.0
+    for t in range(T):
+        ask = {"available": AVAILABLE[t][order].tolist()} if closing else {}
+        if t in FORECASTS and policy.id in ("forecast-plan", "hedge-switch"):
+            ask["forecast"] = FORECASTS[t][:, order]
+        arm = player.ask(**ask)
+        assert not closing or AVAILABLE[t][order][arm]
+        loss += TABLE[t][order][arm]
+        player.tell(TABLE[t][order].tolist())
+    assert last["total_loss"].item() == pytest.approx(loss)
+    assert last["switches"].item() == player.switches > 2
+
+
+@pytest.mark.plain
+def test_a_table_without_either_is_the_plain_table():
+    policy = hf.RandomWalkPerturbation(K, **CENTS)
+    plain = hf.simulate(policy, known_ahead().table, switching_cost=30.0, replications=1, progress=False)
+    known = hf.simulate(policy, known_ahead(), switching_cost=30.0, replications=1, progress=False)
+    assert known.frame.equals(plain.frame)
+    assert known.provenance["environment"]["forecasts"] == 0
+
+
+@pytest.mark.plain
+def test_a_policy_that_sees_its_own_loss_plays_without_forecasts_and_not_with_closed_arms():
+    bandit = hf.Exp3(K, **CENTS)
+    plain = hf.simulate(bandit, known_ahead().table, switching_cost=30.0, replications=2, progress=False)
+    known = hf.simulate(bandit, known_ahead(forecasts=FORECASTS), switching_cost=30.0, replications=2, progress=False)
+    assert known.frame.equals(plain.frame)
+    with pytest.raises(hf.InvalidParameter, match="must be one that sees the losses of all arms"):
+        hf.simulate(bandit, known_ahead(available=AVAILABLE), switching_cost=30.0)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"forecasts": {T: TABLE[:2]}}, "round of a forecast"),
+        ({"forecasts": {0: TABLE[0]}}, "forecast of round 0 must be rows of 3 finite numbers"),
+        ({"forecasts": {0: [[1.0, np.nan, 0.0]]}}, "finite"),
+        ({"available": AVAILABLE[1:]}, "120 rows of 3 True and False"),
+        ({"available": np.zeros((T, K), dtype=bool)}, "at least one True"),
+    ],
+)
+def test_what_does_not_fit_is_refused(known, said):
+    with pytest.raises(hf.InvalidParameter, match=said):
+        known_ahead(**known)
+    with pytest.raises(hf.InvalidParameter, match="must be a LossTable"):
+        hf.ForecastTable(TABLE)

@@ -10,7 +10,9 @@ from adaptive_claims import CLAIMS, GROWN, OWN, PAPER, Played, stages
 from arena import run_arena
 from documents import arena_tables
 from growth import GAMES, decades
+from long_runs import grow
 from measures import exponents
+from search_worlds import costs_of
 
 import holdfast as hf
 from holdfast.lab.judge import judge
@@ -119,12 +121,10 @@ def test_the_arena_has_every_policy_kind_and_horizon(made):
     assert set(long["environment"]) == {game.name for game in GAMES}
     assert set(long["kind"]) == {"stochastic", "constrained", "ties", "adversarial"}
     assert long.height == len(GAMES) * 3 * 2  # policies (the paper's too) and T
-    assert (
-        json.loads((made.out / "arena.json").read_text(encoding="utf-8"))["long_games"][0]["environment"]
-        == "two-arms-far"
-    )
+    told = json.loads((made.out / "arena.json").read_text(encoding="utf-8"))
+    assert told["long_games"][0]["environment"] == "two-arms-far"
     assert '<section id="long">' in (made.out / "arena.html").read_text(encoding="utf-8")
-    shown = arena_tables(json.loads((made.out / "arena.json").read_text(encoding="utf-8"))).split("Long games: ")[1]
+    shown = arena_tables(told).split("Long games: ")[1]
     assert shown.startswith("the exponent of T from 10,000 to 100,000, 3 games each.")
     assert "| adaptive |" in shown
 
@@ -141,16 +141,38 @@ def test_costs_and_exponents_from_simulate(made, game):
             "base-geometric": hf.BaSE(8, horizon=T, grid="geometric"),
             "tsallis-switch": hf.TsallisSwitch(8, switching_cost=1.0),
         }
-        played = hf.simulate(
-            policies, chosen.losses(T), horizon=T, switching_cost=1.0, replications=3, seed=5, checkpoints=1,
-            progress=False,
-        )  # fmt: skip
+        game_of_T = {"horizon": T, "switching_cost": 1.0, "replications": 3, "seed": 5, "checkpoints": 1}
+        played = hf.simulate(policies, chosen.losses(T), **game_of_T)
         for policy in policies:
             own = played.frame.filter(pl.col("policy") == policy)["regret_with_switching"].to_numpy()
-            row = made.long.filter(
-                pl.col("environment") == game, pl.col("policy") == policy, pl.col("horizon") == T
-            ).to_dicts()[0]
+            (row,) = made.long.filter(environment=game, policy=policy, horizon=T).to_dicts()
             assert row["cost"] == pytest.approx(own.mean(), rel=1e-12)
             means.setdefault(policy, []).append(own.mean())
             if len(means[policy]) == 2 and math.isfinite(row["exponent"]):
                 assert row["exponent"] == pytest.approx(math.log10(means[policy][1] / means[policy][0]))
+
+
+# ---- the script for long games on many cores
+
+
+def test_costs_are_those_of_simulate():
+    world = hf.PiecewiseConstant((0, 400), ((0.2, 0.8), (0.9, 0.1)), noise=True)
+    policies = {
+        "adaptive": hf.AdaptiveTsallisSwitch(2, switching_cost=0.3),
+        "tsallis-switch": hf.TsallisSwitch(2, switching_cost=0.3),
+    }
+    found = costs_of(policies, world, 0.3, 5, 8, (100, 1000), first=3)
+    game = {"horizon": 1000, "switching_cost": 0.3, "replications": 5, "first_replication": 3, "seed": 8}
+    table = hf.simulate(policies, world, checkpoints=(100, 1000), **game).frame
+    for name, costs in found.items():
+        assert np.array_equal(costs.ravel(), table.filter(table["policy"] == name)["regret_with_switching"])
+
+
+def test_growth_is_written_after_each_game(tmp_path, capsys):
+    """More games up to a tenth of the longest T; every game has its line."""
+    grow(tmp_path / "growth.json", 100_000, 3, 5, 1, "threads")
+    told = json.loads((tmp_path / "growth.json").read_text(encoding="utf-8"))["games"]
+    assert set(told) == {game.name for game in GAMES if game.kind != "adversarial"}
+    assert told["tied"]["games"] == {"10000": 5, "100000": 3}
+    assert len(told["tied"]["samples"]["adaptive"]["10000"]) == 5
+    assert len(capsys.readouterr().out.splitlines()) == len(told)

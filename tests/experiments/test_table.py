@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import polars as pl
+import policies
 import pytest
 from arena import FULL_INFORMATION, OWN_LOSS_ONLY, laid_out, searched_settings
 from arena_inputs import COST, HORIZON, REPLICATIONS, SEED, UNITS
@@ -14,6 +15,7 @@ from search_worlds import FOUND
 
 import holdfast as hf
 from holdfast.bounds import theorem_1
+from holdfast.lab.judge import COST as PAID
 from holdfast.lab.plan import Setting
 from holdfast.policies.registry import POLICIES as REGISTERED
 
@@ -28,21 +30,10 @@ def four(n_arms, cost, horizon, units=(0.0, 1.0)):
 
 
 def played(environment, cost, horizon, units=(0.0, 1.0)):
-    policies = four(environment.n_arms, cost, horizon, units)
-    result = hf.simulate(
-        policies,
-        environment,
-        horizon=horizon,
-        switching_cost=cost,
-        replications=REPLICATIONS,
-        seed=SEED,
-        checkpoints=1,
-        progress=False,
-    )
-    return {
-        name: np.array([row["regret_with_switching"] for row in result.frame.to_dicts() if row["policy"] == name])
-        for name in policies
-    }
+    playing = four(environment.n_arms, cost, horizon, units)
+    game = {"horizon": horizon, "switching_cost": cost, "replications": REPLICATIONS, "seed": SEED}
+    frame = hf.simulate(playing, environment, checkpoints=1, **game).frame
+    return {name: frame.filter(policy=name)["regret_with_switching"].to_numpy() for name in playing}
 
 
 def student(sample):
@@ -75,18 +66,11 @@ def naive_plan(environment, cost, horizon):
     return cheapest.min() - rounds.sum(axis=0).min()
 
 
+PLACES = "stochastic-hard adversarial changing-best-cheap multi-scale-walk-costly made-up-100 found-adaptive-2"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "stochastic-hard",
-        "adversarial",
-        "changing-best-cheap",
-        "multi-scale-walk-costly",
-        "made-up-100",
-        "found-adaptive-2",
-    ],
-)
+@pytest.mark.parametrize("name", PLACES.split())
 def test_every_number_from_simulate(made, trace, name):
     environment, cost, T = by_hand(trace)[name]
     unit = environment.unit
@@ -187,13 +171,14 @@ def test_growth_of_powers():
     assert math.isnan(growth({1000: np.ones(5)})[0])
 
 
+HARD = (hf.Corrupted, hf.Drifting, hf.Seasonal, hf.ChangingBest, hf.UnseenTurn, hf.JumpingLevels, hf.MultiScaleWalk)
+
+
 def test_every_policy_plays_and_every_hard_case_is_there():
     assert {entry["policy"] for entry in (*OWN_LOSS_ONLY.values(), *FULL_INFORMATION.values())} == set(REGISTERED)
     laid = laid_out(10_000).values()
     kinds = {type(setting.environment).__name__ for setting in laid if setting.group == "hard"}
-    assert kinds == {
-        "Corrupted", "Drifting", "Seasonal", "ChangingBest", "UnseenTurn", "JumpingLevels", "MultiScaleWalk",
-    }  # fmt: skip
+    assert kinds == {kind.__name__ for kind in HARD}
     assert sum(setting.group == "paper" for setting in laid) == 12
     assert {setting.group for setting in searched_settings().values()} == {"found"}
     ties = laid_out(10_000)["ties-stochastic"]
@@ -205,3 +190,26 @@ def test_the_plan_of_two_phases():
     world = hf.PiecewiseConstant([0, 100], [[0.4, 0.5], [0.5, 0.2]], noise=False)
     assert plan_cost(Setting("", "hard", world, 5.0, 200)) == pytest.approx(40 + 20 + 5 - 70)
     assert plan_cost(Setting("", "hard", world, 15.0, 200)) == 0.0
+
+
+# ---- the costs on the pages of the policies: every kind of policy plays, with its knobs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("policy", "given"), [("exp3", {}), ("guarded", {"rule": "ewma"}), ("forecast-plan", {"period": 5}), ("amir", {})]
+)
+def test_a_policy_plays_everywhere(policy, given):
+    for setting in policies.settings(300).values():
+        mean, error = policies.cost(policy, given, setting, games=3)
+        assert -300 <= mean <= 2 * 300 + 1
+        assert error >= 0
+
+
+@pytest.mark.slow
+def test_the_cost_is_the_regret_with_switching_of_those_games():
+    setting = policies.settings(200)["stochastic-hard"]
+    game = {"horizon": 200, "switching_cost": 1.0, "replications": 4, "seed": 37}
+    final = hf.simulate({"exp3": hf.Exp3(8)}, setting.environment, **game).final()
+    mean, error = policies.cost("exp3", {}, setting, games=4)
+    assert (mean, error) == pytest.approx((final[f"{PAID}_mean"][0], final[f"{PAID}_se"][0]))

@@ -134,10 +134,7 @@ def test_fleets(name: str, frozen: Frozen, tmp_path: Path) -> None:
         if t == 40:
             fleet.save(tmp_path / "fleet.npz")
             fleet = hf.Fleet.load(tmp_path / "fleet.npz")
-    frozen(
-        "fleets",
-        {name: [digest(seen), fleet.rounds.tolist(), fleet.switches.tolist(), digest(fleet.probability)]},
-    )
+    frozen("fleets", {name: [digest(seen), fleet.rounds.tolist(), fleet.switches.tolist(), digest(fleet.probability)]})
 
 
 # ---- stores ----

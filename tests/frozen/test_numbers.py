@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from any_tables import AnyTables
 from commands import command_here
 from frozen_policies import table
 
 import holdfast as hf
+from holdfast.lab.paper.claims import CLAIMS
 
 TRACES = Path(__file__).parents[3] / "shared" / "traces"
 PAIRS = [[0.0, 0.1, 0.4], [0.2, 0.0, 0.3], [0.4, 0.5, 0.0]]
@@ -76,10 +78,7 @@ def at_points(bounds: Any) -> dict[str, Callable[[int, float, int], Any]]:
         "exp3": lambda K, c, T: b.exp3(n_arms=K, horizon=T),
         "lemma_8": lambda K, c, T: both(b.lemma_8, costs=lambda n: c * n, elsewhere=[0.5, 0.25, 1 / K]),
         "lower_bound": lambda K, c, T: b.lower_bound(n_arms=K, switching_cost=c, horizon=T),
-        "mixture_excess": lambda K, c, T: [
-            b.mixture_excess(K, c, T / 3),
-            b.mixture_excess(K, c, T / 3, rounds=T),
-        ],
+        "mixture_excess": lambda K, c, T: [b.mixture_excess(K, c, T / 3), b.mixture_excess(K, c, T / 3, rounds=T)],
         "mixture_overhead": lambda K, c, T: b.mixture_overhead(K, c, T / 3),
         "theorem_1": lambda K, c, T: [
             *both(b.theorem_1, n_arms=K, switching_cost=c, horizon=T),
@@ -259,6 +258,16 @@ def test_replays_of_traces(name: str, frozen: Frozen) -> None:
 
 
 # ---- the paper, and a study ----
+
+
+def test_what_claims_ask(frozen: Frozen) -> None:
+    """Of made-up tables, each series of another size: what each question is about, and its estimate."""
+    found = {}
+    for claim in CLAIMS:
+        asked = [question.answer(0.99) for question in claim.questions(AnyTables())]
+        estimates = [nine_digits(part.estimate) for part in asked if part.estimate is not None]
+        found[claim.id] = " ".join(estimates)
+    frozen("claims", found)
 
 
 @pytest.mark.slow

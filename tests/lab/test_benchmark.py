@@ -12,7 +12,8 @@ from commands import command_here
 from documents import benchmark_tables
 from scipy.stats import t as student
 
-from holdfast.environments import Bernoulli
+from holdfast.bounds import theorem_1
+from holdfast.environments import Bernoulli, LossTable
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.lab import benchmark
 from holdfast.lab.benchmark import (
@@ -27,6 +28,7 @@ from holdfast.lab.benchmark import (
     one_line_lists,
     run_benchmark,
 )
+from holdfast.lab.plan import paper_settings
 from holdfast.runs import document
 
 ROOT = Path(__file__).parents[2]
@@ -110,18 +112,42 @@ def test_a_policy_must_be_of_the_track_that_it_can_see() -> None:
     assert unknown.stderr.startswith("holdfast: --policy must be one of 'adaptive'")
 
 
-def _standing(own: list[float], other: list[float]) -> BenchmarkResult:
-    setting = Setting("here", "", Bernoulli([0.2, 0.4]), 1.0, 1000)
-    track = Track("own", "a test", (setting,), {"rival": {"policy": "exp3"}})
-    return BenchmarkResult("mine", track, {"here": own}, {"rival": {"here": other}})
+def _standing(
+    own: list[float], *others: list[float], places: tuple[str, ...] = ("here",), policy: str = "mine"
+) -> BenchmarkResult:
+    settings = tuple(Setting(place, "", Bernoulli([0.2, 0.4]), 1.0, 1000) for place in places)
+    rivals = {name: dict.fromkeys(places, costs) for name, costs in zip(("rival", "second"), others, strict=False)}
+    track = Track("own", "a test", settings, {name: {"policy": "exp3"} for name in rivals})
+    return BenchmarkResult(policy, track, dict.fromkeys(places, own), rivals)
 
 
-def test_comparisons_are_paired_and_share_their_error() -> None:
+@pytest.mark.parametrize(("rivals", "places"), [(1, ("here",)), (2, ("here", "there", "elsewhere"))])
+def test_comparisons_are_paired_and_share_their_error(rivals: int, places: tuple[str, ...]) -> None:
+    """With every rival, in every setting and in the score."""
     own, other = [1.0, 4.0, 2.0, 8.0], [2.0, 5.5, 3.0, 9.0]
-    found = _standing(own, other).against("rival", "here")
+    found = _standing(own, *[other] * rivals, places=places).against("rival", "here")
     difference = np.array(own) - np.array(other)
-    half = student.ppf(1 - 0.05 / 2 / 2, 3) * difference.std(ddof=1) / 2  # one rival, one setting and the score
+    error = 0.05 / (rivals * (len(places) + 1))
+    half = student.ppf(1 - error / 2, 3) * difference.std(ddof=1) / 2
     assert (found.low, found.high) == pytest.approx((difference.mean() - half, difference.mean() + half), rel=1e-5)
+
+
+def test_a_policy_that_bears_a_rivals_name_is_not_ranked_against_it() -> None:
+    standing = _standing([1.0, 1.1, 0.9, 1.0], [1.0, 1.1, 0.9, 1.0], [5.0, 4.9, 5.1, 5.3], policy="rival")
+    assert (standing.ranks(), standing.ranking) == ((1, 1), ["rival", "second"])
+    assert standing.plain()["of"] == 2
+
+
+@pytest.mark.parametrize(("n_arms", "best"), [(2, 1), (3, 2), (4, 3), (8, 3)])
+def test_ties_are_of_three_best_arms_or_of_as_many_as_there_are_beside_another(n_arms: int, best: int) -> None:
+    means = paper_settings(1000, n_arms)["ties-stochastic"].environment.settings()["mean_losses"]
+    assert means == [0.3] * best + [0.5] * (n_arms - best)
+
+
+def test_a_bound_is_in_the_units_of_the_losses() -> None:
+    table = LossTable([[0.0, 400.0]] * 100, units=(-100.0, 400.0))
+    expected = 500.0 * theorem_1(n_arms=2, switching_cost=0.2, horizon=100)
+    assert Setting("here", "", table, 100.0, 100).bound == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -141,8 +167,8 @@ def test_what_is_not_decided_is_said_to_be(own: list[float], verdict: str, ranks
     assert ("not decided" in shown.split("mine: rank")[1].splitlines()[0]) is (verdict == "not decided")
 
 
-def test_a_score_is_the_share_of_the_bound() -> None:
-    standing = _standing([10.0, 20.0, 30.0, 40.0], [5.0] * 4)
+def test_a_score_is_the_share_of_the_bound_in_the_mean_over_the_settings() -> None:
+    standing = _standing([10.0, 20.0, 30.0, 40.0], [5.0] * 4, places=("here", "there"))
     bound = 5.25 * (1.0 * 2) ** (1 / 3) * 1000 ** (2 / 3) + 6.4 * (2 * 1000) ** 0.5 + 3 * 4**0.5 + 5.25 + 6.25
     assert standing.score("mine")[0] == pytest.approx(25.0 / bound, rel=1e-5)
 

@@ -6,11 +6,12 @@ import math
 import pickle
 import types
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from any_tables import RUNS, SETTINGS, AnyTables
 from scipy import stats
 
 from holdfast.lab.judge import (
@@ -25,38 +26,27 @@ from holdfast.lab.judge import (
     Under,
     Verdict,
     judge,
+    order,
     share_interval,
     slopes,
 )
 from holdfast.lab.paper import claims
 from holdfast.lab.paper.claims import CLAIMS
-from holdfast.lab.paper.plan import (
-    ALPHAS,
-    FIGURES,
-    LONG_ALPHAS,
-    POLICIES,
-    PaperSettings,
-    PaperTables,
-    horizons,
-    long_rounds,
-    rows_of,
-)
-from holdfast.numerics.layout import Array
+from holdfast.lab.paper.plan import ALPHAS, FIGURES, LONG_ALPHAS, POLICIES, PaperTables, long_rounds, rows_of
 from holdfast.results import Result
 
-SETTINGS = PaperSettings()
-RUNS = 30
 BY_ID = {claim.id: claim for claim in CLAIMS}
 rng = np.random.default_rng(5)
 
 
+@pytest.fixture(autouse=True)
+def begun_anew() -> None:
+    """The same noise in a test whatever was tested before it."""
+    rng.bit_generator.state = np.random.default_rng(5).bit_generator.state
+
+
 def curve(
-    final: float,
-    switches: float = 100.0,
-    *,
-    exponent: float = 1.0,
-    rounds: list[int] | None = None,
-    noise: float = 0.02,
+    final: float, switches: float = 100.0, *, exponent: float = 1.0, rounds: Sequence[int] = (), noise: float = 0.02
 ) -> pl.DataFrame:
     """A series that ends at these values and grows as a power of the round, with a little noise from run to run."""
     marks = np.array(rounds or [1000 * i for i in range(1, 101)])
@@ -90,26 +80,8 @@ def policies(**finals: float) -> dict[str, pl.DataFrame]:
     return {name: curve(finals.get(name.replace("-", "_"), 1000.0)) for name in POLICIES}
 
 
-def test_best_or_not() -> None:
-    assert verdict("easy-tsallis-inf-best", stochastic_easy=policies(tsallis_inf=500.0)).verdict == "holds"
-    assert verdict("easy-tsallis-inf-best", stochastic_easy=policies(tsallis_inf=2000.0)).verdict == "fails"
-    mixed = verdict("easy-tsallis-inf-best", stochastic_easy=policies(tsallis_inf=500.0, base_arithmetic=300.0))
-    assert mixed.verdict == "conditional"
-    assert mixed.condition == (
-        "holds against tsallis-switch, exp3, exp3-blocks, base-geometric; fails against base-arithmetic"
-    )
-    assert mixed.replications == RUNS
-
-
-def test_undecided_is_said() -> None:
-    close = verdict("free-alike", stochastic_free=policies(tsallis_switch=1245.0, tsallis_inf=1000.0))
-    assert (close.verdict, close.condition) == ("conditional", f"not decided at {RUNS} replications: at the horizon")
-
-
-@pytest.mark.parametrize(("ratio", "expected"), [(1.02, "holds"), (0.99, "holds"), (2.0, "fails"), (0.4, "fails")])
-def test_similar(ratio: float, expected: str) -> None:
-    both = policies(tsallis_switch=1000.0 * ratio, tsallis_inf=1000.0)
-    assert verdict("free-alike", stochastic_free=both).verdict == expected
+def alike(final: float, exponent: float = 1.0) -> dict[str, pl.DataFrame]:
+    return {name: curve(final, exponent=exponent) for name in POLICIES}
 
 
 def lost(runs: int) -> pl.DataFrame:
@@ -119,86 +91,97 @@ def lost(runs: int) -> pl.DataFrame:
     return frame.with_columns(pseudo_regret=flat)
 
 
-@pytest.mark.parametrize(("runs", "expected"), [(0, "fails"), (12, "holds"), (RUNS, "fails")])
-def test_some_runs_but_not_all(runs: int, expected: str) -> None:
-    series = {name: curve(500.0, exponent=0.3) for name in POLICIES} | {"base-arithmetic": lost(runs)}
-    judged = verdict("constrained-arithmetic-some-runs", constrained_easy=series)
-    assert judged.verdict == expected
-    assert f"in {runs} of {RUNS} runs" in judged.measurement
-
-
 def rows(geometric: int, cost: float) -> dict[str, dict[str, pl.DataFrame]]:
-    easy = {name: curve(500.0, exponent=0.3) for name in POLICIES} | {"base-geometric": lost(geometric)}
-    hard = {name: curve(5000.0, exponent=0.3) for name in POLICIES} | {"base-geometric": curve(50.0, exponent=0.1)}
-    easy["base-geometric"] = easy["base-geometric"].with_columns(
-        regret_with_switching=pl.lit(cost) + pl.col("replication")
-    )
-    return {
-        "constrained_easy": easy,
-        "constrained_hard": hard,
-        "constrained_easy__shuffled": easy,
-        "constrained_hard__shuffled": hard,
-    }
+    paid = pl.lit(cost) + pl.col("replication")
+    easy = alike(500.0, 0.3) | {"base-geometric": lost(geometric).with_columns(regret_with_switching=paid)}
+    hard = alike(5000.0, 0.3) | {"base-geometric": curve(50.0, exponent=0.1)}
+    names = "constrained_easy", "constrained_hard", "constrained_easy__shuffled", "constrained_hard__shuffled"
+    return dict(zip(names, (easy, hard, easy, hard), strict=True))
 
 
-def test_geometric_base() -> None:
-    assert verdict("constrained-geometric-well", **rows(0, 50.0)).verdict == "holds"
-    assert verdict("constrained-geometric-well", **rows(20, 15_000.0)).verdict == "conditional"
-
-
-def test_linear_regret() -> None:
-    straight = {name: curve(100_000.0) for name in POLICIES}
-    bent = {name: curve(1000.0, exponent=0.5) for name in POLICIES}
-    assert verdict("adversarial-base-linear", adversarial=straight).verdict == "holds"
-    assert verdict("adversarial-base-linear", adversarial=bent).verdict == "fails"
-
-
-@pytest.mark.parametrize(("step", "expected"), [(300.0, "holds"), (-300.0, "fails")])
-def test_ties(step: float, expected: str) -> None:
-    series = {str(best): curve(3000.0 + step * best) for best in range(1, 8)}
-    assert verdict("ties-stochastic-cost", ties_stochastic=series).verdict == expected
-
-
-@pytest.mark.parametrize(("exponent", "expected"), [(1 / 3, "holds"), (2 / 3, "fails"), (0.1, "fails")])
-def test_growth(exponent: float, expected: str) -> None:
-    marks = list(long_rounds(SETTINGS))
+def grown(exponent: float) -> dict[str, dict[str, pl.DataFrame]]:
+    marks = long_rounds(SETTINGS)
     series = {best: curve(4e4, 0.0, exponent=exponent, rounds=marks) for best in ("1", "2", "7")}
-    long = {"long_ties_stochastic": series, "long_ties_constrained": series}
-    assert verdict("growth-unique", **long).verdict == expected
-    worst = verdict("growth-worst-case", **long)
-    assert worst.verdict == "holds"
+    varying = {f"{alpha:g}": curve(1e6, 0.0, exponent=exponent, rounds=marks) for alpha in LONG_ALPHAS}
+    return {"long_ties_stochastic": series, "long_ties_constrained": series, "long_varying_cost": varying}
 
 
-def test_growth_of_varying_costs() -> None:
-    marks = list(long_rounds(SETTINGS))
-    for exponent, expected in ((0.7, "holds"), (1.2, "fails")):
-        series = {f"{alpha:g}": curve(1e6, 0.0, exponent=exponent, rounds=marks) for alpha in LONG_ALPHAS}
-        assert verdict("varying-sublinear", long_varying_cost=series).verdict == expected
+def tuned(theorem_4: float) -> dict[str, pl.DataFrame]:
+    sizes = {"Theorem 1": 600.0, "Theorem 4": theorem_4}
+    return {f"{name}, {by}": curve(size) for name in ("easy", "hard", "free") for by, size in sizes.items()}
+
+
+def bounded(size: float) -> dict[str, dict[str, pl.DataFrame]]:
+    rising = {f"{alpha:g}": curve(20_000.0 * size, exponent=0.8) for alpha in ALPHAS}
+    return {"stochastic_easy": alike(500.0 * size, 0.5), "varying_cost": rising}
+
+
+BEST, ALIKE, SOME = "easy-tsallis-inf-best", "free-alike", "constrained-arithmetic-some-runs"
+CASES: list[tuple[str, str, Callable[[], Mapping[str, Any]]]] = [
+    (BEST, "holds", lambda: {"stochastic_easy": policies(tsallis_inf=500.0)}),
+    (BEST, "fails", lambda: {"stochastic_easy": policies(tsallis_inf=2000.0)}),
+    (ALIKE, "holds", lambda: {"stochastic_free": policies(tsallis_switch=1020.0)}),
+    (ALIKE, "holds", lambda: {"stochastic_free": policies(tsallis_switch=990.0)}),
+    (ALIKE, "fails", lambda: {"stochastic_free": policies(tsallis_switch=2000.0)}),
+    (ALIKE, "fails", lambda: {"stochastic_free": policies(tsallis_switch=400.0)}),
+    (SOME, "fails", lambda: {"constrained_easy": alike(500.0, 0.3) | {"base-arithmetic": lost(0)}}),
+    (SOME, "holds", lambda: {"constrained_easy": alike(500.0, 0.3) | {"base-arithmetic": lost(12)}}),
+    (SOME, "fails", lambda: {"constrained_easy": alike(500.0, 0.3) | {"base-arithmetic": lost(RUNS)}}),
+    ("constrained-geometric-well", "holds", lambda: rows(0, 50.0)),
+    ("constrained-geometric-well", "conditional", lambda: rows(20, 15_000.0)),
+    ("adversarial-base-linear", "holds", lambda: {"adversarial": alike(100_000.0)}),
+    ("adversarial-base-linear", "fails", lambda: {"adversarial": alike(1000.0, 0.5)}),
+    (
+        "ties-stochastic-cost",
+        "holds",
+        lambda: {"ties_stochastic": {str(n): curve(3000.0 + 300 * n) for n in range(1, 8)}},
+    ),
+    (
+        "ties-stochastic-cost",
+        "fails",
+        lambda: {"ties_stochastic": {str(n): curve(3000.0 - 300 * n) for n in range(1, 8)}},
+    ),
+    ("growth-unique", "holds", lambda: grown(1 / 3)),
+    ("growth-unique", "fails", lambda: grown(2 / 3)),
+    ("growth-unique", "fails", lambda: grown(0.1)),
+    ("growth-worst-case", "holds", lambda: grown(2 / 3)),
+    ("varying-sublinear", "holds", lambda: grown(0.7)),
+    ("varying-sublinear", "fails", lambda: grown(1.2)),
+    ("bound-blocks", "holds", lambda: {"stochastic_easy": policies()}),
+    ("bound-blocks", "fails", lambda: {"stochastic_easy": policies() | {"tsallis-switch": curve(500.0, 99_000.0)}}),
+    ("varying-tuning-loses", "holds", lambda: {"constant_cost": tuned(2000.0)}),
+    ("varying-tuning-loses", "fails", lambda: {"constant_cost": tuned(400.0)}),
+]
+
+
+@pytest.mark.parametrize(("id", "expected", "tables"), CASES)
+def test_a_verdict_turns_with_the_tables(id: str, expected: str, tables: Callable[[], Mapping[str, Any]]) -> None:
+    assert verdict(id, **tables()).verdict == expected
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "expected"), [(1.0, "holds"), (100.0, "fails")])
-def test_bounds(size: float, expected: str) -> None:
-    series = {name: curve(500.0 * size, exponent=0.5) for name in POLICIES}
-    for id in ("bound-theorem-1", "bound-corollary-3"):
-        judged = verdict(id, stochastic_easy=series)
-        assert judged.verdict == expected, id
-    rising = {f"{alpha:g}": curve(20_000.0 * size, exponent=0.8) for alpha in ALPHAS}
-    assert verdict("bound-theorem-4", varying_cost=rising).verdict == expected
+@pytest.mark.parametrize("id", ["bound-theorem-1", "bound-corollary-3", "bound-theorem-4"])
+def test_bounds(id: str) -> None:
+    assert [verdict(id, **bounded(size)).verdict for size in (1.0, 100.0)] == ["holds", "fails"]
 
 
-def test_switches_within_blocks() -> None:
-    series = policies()
-    assert verdict("bound-blocks", stochastic_easy=series).verdict == "holds"
-    series["tsallis-switch"] = curve(500.0, switches=99_000.0)
-    assert verdict("bound-blocks", stochastic_easy=series).verdict == "fails"
-
-
-def test_tuning() -> None:
-    for theorem_4, expected in ((2000.0, "holds"), (400.0, "fails")):
-        series = {f"{name}, Theorem 1": curve(600.0) for name in ("easy", "hard", "free")}
-        series |= {f"{name}, Theorem 4": curve(theorem_4) for name in ("easy", "hard", "free")}
-        assert verdict("varying-tuning-loses", constant_cost=series).verdict == expected
+def test_a_condition_says_for_what_a_claim_holds_and_what_is_not_decided() -> None:
+    """It holds only where every part is decided, and one replication decides no comparison."""
+    mixed = verdict(BEST, stochastic_easy=policies(tsallis_inf=500.0, base_arithmetic=300.0))
+    assert (mixed.verdict, mixed.replications) == ("conditional", RUNS)
+    assert mixed.condition == (
+        "holds against tsallis-switch, exp3, exp3-blocks, base-geometric; fails against base-arithmetic"
+    )
+    close = verdict(ALIKE, stochastic_free=policies(tsallis_switch=1250.0, tsallis_inf=1000.0))
+    assert (close.verdict, close.condition) == ("conditional", f"not decided at {RUNS} replications: at the horizon")
+    one_open = verdict(BEST, stochastic_easy=policies(tsallis_inf=500.0, exp3=500.0))
+    assert one_open.verdict == "conditional"
+    assert one_open.condition.partition(";")[2] == f" not decided at {RUNS} replications: against exp3"
+    one = {name: frame.filter(pl.col("replication") == 0) for name, frame in policies(tsallis_inf=1.0).items()}
+    judged = verdict(BEST, stochastic_easy=one)
+    assert (judged.verdict, judged.replications) == ("conditional", 1)
+    some = verdict(SOME, constrained_easy=alike(500.0, 0.3) | {"base-arithmetic": lost(12)})
+    assert f"in 12 of {RUNS} runs" in some.measurement
 
 
 def test_only_what_was_played_is_judged() -> None:
@@ -206,49 +189,6 @@ def test_only_what_was_played_is_judged() -> None:
     assert "easy-tsallis-inf-best" in ids
     assert "bound-theorem-1" in ids
     assert not ids & {"hard-trade-off", "hard-more-switches", "bound-theorem-4", "growth-unique", "base-log-switches"}
-
-
-def test_a_claim_holds_only_where_every_part_is_decided() -> None:
-    one_open = verdict("easy-tsallis-inf-best", stochastic_easy=policies(tsallis_inf=500.0, exp3=500.0))
-    assert (one_open.verdict, one_open.condition.partition(";")[2]) == (
-        "conditional",
-        f" not decided at {RUNS} replications: against exp3",
-    )
-
-
-def test_one_replication_decides_no_comparison() -> None:
-    one = {name: frame.filter(pl.col("replication") == 0) for name, frame in policies(tsallis_inf=1.0).items()}
-    judged = verdict("easy-tsallis-inf-best", stochastic_easy=one)
-    assert (judged.verdict, judged.replications) == ("conditional", 1)
-
-
-@cache
-def same_table() -> Result:
-    return table(policies())
-
-
-class AnyTables(PaperTables):
-    """Has every table, and notes which ones are asked for."""
-
-    def __init__(self) -> None:
-        super().__init__({}, SETTINGS)
-        self.asked: set[str] = set()
-        self.same = same_table()
-
-    def __contains__(self, table: object) -> bool:
-        self.asked.add(str(table))
-        return True
-
-    def __getitem__(self, name: str) -> Result:
-        self.asked.add(name)
-        return self.same
-
-    def curve(self, table: str, policy: str, measure: str = "regret_with_switching") -> tuple[Array, Array]:
-        self.asked.add(table)
-        # a bound adds up every round
-        last = max(horizons(SETTINGS)) if table.startswith("long") else SETTINGS.horizon
-        rounds = np.array([t for t in long_rounds(SETTINGS)[::8] if t <= last], dtype=np.float64)
-        return rounds, np.outer(1.0 + 0.01 * np.arange(RUNS), np.sqrt(rounds))
 
 
 def test_every_claim_is_well_formed() -> None:
@@ -263,6 +203,12 @@ def test_every_claim_is_well_formed() -> None:
         assert not claim.rule.endswith("."), claim.id
 
 
+def test_a_verdict_rests_on_the_fewest_replications_of_its_parts() -> None:
+    samples = [rng.standard_normal(n) for n in (30, 9, 12)]
+    claim = Claim("a", "A.", "p", "r", lambda tables: [Less("", sample, 0.0) for sample in samples])
+    assert judge([claim], None)[0].replications == 9
+
+
 @pytest.mark.parametrize("parts", [1, 2, 7])
 def test_what_may_go_wrong_is_shared_by_the_parts(parts: int) -> None:
     sample = rng.standard_normal(RUNS)
@@ -270,6 +216,33 @@ def test_what_may_go_wrong_is_shared_by_the_parts(parts: int) -> None:
     low, high = stats.t.interval(1 - 0.01 / parts, RUNS - 1, sample.mean(), stats.sem(sample))
     for part in judge([claim], None)[0].parts:
         assert (part.low, part.high) == pytest.approx((low, high), rel=1e-7)
+
+
+ONES = np.ones(RUNS)
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome"),
+    [
+        (Less("", ONES, ONES), "no"),  # what is equal is not less
+        (Near("", ONES, 1.25 * ONES, 1.25), "no"),
+        (Between("", ONES, 1.0, 2.0), "yes"),
+        (Between("", ONES, 0.0, 1.0), "yes"),
+        (Under("", ((np.ones((RUNS, 2)), np.ones(2)),)), "yes"),
+        (Under("", ((np.ones((RUNS, 2)), np.ones(2)),), each=True), "yes"),
+        (Under("", ((np.ones((1, 2)), np.ones(2)),)), "open"),
+    ],
+)
+def test_what_lies_exactly_on_a_threshold(question: Question, outcome: str) -> None:
+    assert question.answer(0.95).outcome == outcome
+
+
+def test_an_order_is_told_at_the_confidence_of_a_claim_of_two_questions() -> None:
+    noise = np.random.default_rng(3).standard_normal(9)
+    half = stats.t.ppf(1 - 0.01 / 4, 8) * stats.sem(noise)
+    shifts = (-half - TURN, -half + TURN, half - TURN, half + TURN)
+    found = [order(noise - noise.mean() + shift, np.zeros(9)) for shift in shifts]
+    assert found == ["lower", "open", "open", "higher"]
 
 
 def test_questions_that_have_no_turn() -> None:

@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -36,15 +38,9 @@ seed = [1, 2]
 
 def test_a_study_is_one_simulation(write, tmp_path):
     run = run_study(write(PLAIN), tmp_path / "out")
-    direct = hf.simulate(
-        [hf.TsallisSwitch(3, switching_cost=1.5), hf.Exp3(3)],
-        hf.Bernoulli.with_gap(3, 0.2),
-        horizon=300,
-        switching_cost=1.5,
-        replications=5,
-        seed=3,
-        checkpoints=[10, 100],
-    )
+    policies, game = [hf.TsallisSwitch(3, switching_cost=1.5), hf.Exp3(3)], {"horizon": 300, "switching_cost": 1.5}
+    how = {"replications": 5, "seed": 3, "checkpoints": [10, 100]}
+    direct = hf.simulate(policies, hf.Bernoulli.with_gap(3, 0.2), **game, **how)
     assert list(run.files) == ["study"]
     found = hf.Result.read(tmp_path / "out/study.parquet")
     assert found.frame.equals(direct.frame)
@@ -134,16 +130,18 @@ def test_a_killed_run_loses_only_the_chunk_in_flight_and_ctrl_c_says_what_was_ke
 
     run = run_study(file, out, resume=True)
     assert run.found == int(last.split()[1])
-    direct = hf.simulate(
-        [hf.Exp3(8), hf.TsallisInf(8)],
-        hf.Bernoulli.with_gap(8, 0.1),
-        horizon=500_000,
-        switching_cost=0.1,
-        replications=30,
-        seed=1,
-        checkpoints=[1000],
-    )
+    game = {"horizon": 500_000, "switching_cost": 0.1, "replications": 30, "seed": 1, "checkpoints": [1000]}
+    direct = hf.simulate([hf.Exp3(8), hf.TsallisInf(8)], hf.Bernoulli.with_gap(8, 0.1), **game)
     assert hf.Result.read(out / "seed=1.parquet").frame.drop("seed").equals(direct.frame)
+
+
+OTHERS = {
+    PLAIN.replace("300", "301").replace("seed = 3", "seed = 4"): (
+        r"out holds another study: horizon is 300 there and 301 here; seed is 3 there and 4 here; give another --out$"
+    ),
+    'name = "other"\n' + PLAIN: r'another study: name is "study" there and "other" here; give another',
+    PLAIN.replace(', "exp3"', ""): r'study: policies is \["tsallis-switch", "exp3"\] there and \["tsal',
+}
 
 
 def test_a_folder_holds_one_study(write, tmp_path):
@@ -151,18 +149,10 @@ def test_a_folder_holds_one_study(write, tmp_path):
     run_study(write(PLAIN), out)
     with pytest.raises(hf.HoldfastError, match="holds this study already; give --resume to go on, or another"):
         run_study(tmp_path / "study.toml", out)
-    edited = PLAIN.replace("300", "301").replace("seed = 3", "seed = 4")
-    for resume in (False, True):
-        with pytest.raises(
-            hf.HoldfastError,
-            match=r"out holds another study: horizon is 300 there and 301 here; seed is 3 there and 4 here; "
-            r"give another --out$",
-        ):
-            run_study(write(edited, "renamed.toml"), out, resume=resume)
-    with pytest.raises(hf.HoldfastError, match=r'another study: name is "study" there and "other" here; give another'):
-        run_study(write('name = "other"\n' + PLAIN, "other.toml"), out, resume=True)
-    with pytest.raises(hf.HoldfastError, match=r'study: policies is \["tsallis-switch", "exp3"\] there and \["tsal'):
-        run_study(write(PLAIN.replace(', "exp3"', "")), out, resume=True)
+    for text, said in OTHERS.items():
+        for resume in (False, True):
+            with pytest.raises(hf.HoldfastError, match=said):
+                run_study(write(text, "renamed.toml"), out, resume=resume)
     manifest = out / "record.json"
     manifest.write_text(manifest.read_text()[:-20])
     with pytest.raises(hf.BadSavedState, match=r"record\.json is damaged"):
@@ -192,11 +182,9 @@ def test_each_changed_field_is_named_once(write, tmp_path):
     grid = "[grid]\nreplications = [1]\nenvironment.gap = [" + ", ".join(f"0.{i}" for i in range(10, 40)) + "]\n"
     run_study(write(PLAIN + grid), tmp_path / "out")
     changed = PLAIN.replace("seed = 3", "seed = 4").replace("horizon = 300", "horizon = 200").replace("[10, ", "[")
-    with pytest.raises(
-        hf.HoldfastError,
-        match=r"holds another study: horizon is 300 there and 200 here; seed is 3 there and 4 here; "
-        r"checkpoints is \[10, 100\] there and \[100\] here; give another --out$",
-    ):
+    fields = ["horizon is 300 there and 200 here", "seed is 3 there and 4 here"]
+    fields += [r"checkpoints is \[10, 100\] there and \[100\] here"]
+    with pytest.raises(hf.HoldfastError, match=f"holds another study: {'; '.join(fields)}; give another --out$"):
         run_study(write(changed + grid), tmp_path / "out", resume=True)
     many = "".join(f"policies.exp3.x{i} = [1]\n" for i in range(30))
     with pytest.raises(hf.HoldfastError, match=r"x0 is not a parameter"):
@@ -246,25 +234,20 @@ def test_a_folder_where_nothing_was_played_is_free(write, tmp_path, monkeypatch)
     run = run_study(write(GRID), out)
     assert (run.found, run.played) == (0, 28)
     assert json.loads((out / "record.json").read_text())["name"] == "regions"
-    assert sorted(os.listdir(out)) == sorted(
-        ["record.json", "summary.csv", *(file.name for file in run.files.values())]
-    )
+    assert set(os.listdir(out)) == {"record.json", "summary.csv", *(file.name for file in run.files.values())}
 
 
-def test_a_folder_with_other_files_is_left_alone(write, tmp_path):
+def test_folders_that_cannot_be_used_are_left_alone(write, tmp_path):
     file = write(PLAIN)
     with pytest.raises(hf.HoldfastError, match=r"must be empty or hold this study; it has 'study\.toml'"):
         run_study(file, tmp_path)
     with pytest.raises(hf.HoldfastError, match="out must be a folder that can be written to"):
         run_study(file, file)
-
-
-def test_another_process_in_the_same_folder_is_refused(write, tmp_path):
     with (
         claimed(tmp_path / "out", "running a study"),
         pytest.raises(hf.HoldfastError, match="another process is running a study in"),
     ):
-        run_study(write(PLAIN), tmp_path / "out")
+        run_study(file, tmp_path / "out")
 
 
 def test_numbers_of_a_gpu_and_of_a_cpu_are_not_mixed(write, tmp_path):
@@ -302,3 +285,111 @@ def test_mistakes_come_before_anything_is_played(write, tmp_path):
     with pytest.raises(hf.HoldfastError):
         run_study(write(PLAIN + "[grid]\nenvironment.gap = [0.1, 3.0]"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+# ---- a full disk, and several at once
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_one_line_and_the_study_goes_on_afterwards(write, small_disk, tmp_path):
+    """The more of the disk is taken, the earlier the study comes to its end; each time it keeps what was written."""
+    file = write(GRID)
+    whole = run_study(file, tmp_path / "whole")
+    ballast, out = small_disk / "ballast", small_disk / "out"
+    seen = set()
+    for taken in (64, 60, 52, 44, 36):
+        shutil.rmtree(out, ignore_errors=True)
+        ballast.write_bytes(bytes(taken * 1024))
+        with pytest.raises(hf.HoldfastError, match=r"^[^\n]+No space left on device\)?$") as caught:
+            run_study(file, out, resume=True)
+        seen.add(str(caught.value))
+        assert not list(small_disk.rglob("*.part"))
+    assert len(seen) > 2
+    ballast.unlink()
+    subprocess.run(["mount", "-o", "remount,size=1m", str(small_disk)], check=True)
+    run = run_study(file, out, resume=True)
+    for one, other in zip(run.values(), whole.values(), strict=True):
+        assert one.frame.equals(other.frame)
+
+
+@pytest.mark.slow
+def test_two_at_once_are_one_study(write, tmp_path):
+    """Whichever comes second is refused or finds it finished, and the tables are whole."""
+    file, out = write(PLAIN.replace("replications = 5", "replications = 3000")), tmp_path / "out"
+    code = (
+        f"from holdfast.lab.study import run_study; print(run_study({str(file)!r}, {str(out)!r}, resume=True).played)"
+    )
+    command = [sys.executable, "-c", code]
+    runs = []
+    for _ in range(4):
+        runs.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        time.sleep(0.05)
+    ends = [(process.communicate(timeout=300), process.returncode) for process in runs]
+    played = [int(said[0]) for said, status in ends if status == 0]
+    assert sorted(played)[-1] == 3000
+    assert sum(played) == 3000
+    for said, status in ends:
+        assert status == 0 or "another process is running a study in" in said[1].splitlines()[-1]
+    assert sorted(os.listdir(out)) == ["record.json", "study.parquet", "summary.csv"]
+
+
+# ---- chunks of replications: cut by the clock, in whole rows of games side by side
+
+
+@pytest.mark.parametrize(
+    ("chunk", "taken", "width", "row", "wanted"),
+    [
+        (2, 0.01, 2, 64, 64),  # quick games: a row for each core at once
+        (2, 5.0, 2, 64, 64),  # a row takes as long as ten such games, less than a minute
+        (2, 20.0, 2, 64, 1),  # more than a minute: alone, ten seconds at a time
+        (64, 56.0, 2, 64, 64),  # what a row took is no reason to cut it
+        (64, 1.0, 2, 64, 512),  # eight times as many at most
+        (64, 4.0, 2, 64, 128),  # whole rows
+        (16, 30.0, 2, 64, 64),  # eight on each core were a row already
+        (4096, 5.0, 4096, 1, 8192),  # a GPU has no rows
+    ],
+)
+def test_chunks_grow_to_whole_rows_of_games_side_by_side(chunk, taken, width, row, wanted):
+    assert Chunks().next_size(chunk, taken, width, row) == wanted
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def spread(missing, seconds_per_game: float, policies=None, **limits) -> list[tuple[int, int]]:
+    """The chunks on two cores, when each game takes so long."""
+    clock = Clock()
+    found = []
+    for first, count in Chunks(clock=clock, **limits).spread(missing, policies or [hf.Exp3(2)], 10, Threads(2)):
+        found.append((first, count))
+        clock.now += count * seconds_per_game
+    return found
+
+
+@pytest.mark.parametrize("seconds_per_game", [0.0, 1e-3, 0.1, 3.0, 1e3])
+def test_together_they_are_what_is_missing(seconds_per_game):
+    chunks = spread([(5, 700), (1000, 3)], seconds_per_game)
+    assert sum(count for _, count in chunks) == 703
+    played = [i for first, count in chunks for i in range(first, first + count)]
+    assert played == [*range(5, 705), *range(1000, 1003)]
+
+
+def test_they_follow_the_clock():
+    assert spread([(0, 20_000)], 1e-3)[:4] == [(0, 2), (2, 64), (66, 512), (578, 4096)]
+    assert {count for _, count in spread([(0, 90)], 7.0)[1:]} == {1}
+    assert all(second[1] <= 8 * max(first[1], 64) for first, second in pairwise(spread([(0, 10**6)], 1e-9)))
+
+
+def test_a_table_is_never_too_large():
+    assert max(count for _, count in spread([(0, 5000)], 0.0, most_rows=1000)) == 100
+    assert max(count for _, count in spread([(0, 50)], 0.0, most_rows=1)) == 1
+    two = [hf.Exp3(2), hf.TsallisInf(2)]
+    assert max(count for _, count in spread([(0, 5000)], 0.0, two, most_rows=1000)) == 50
+
+
+def test_policies_that_are_not_played_side_by_side_have_no_rows():
+    assert spread([(0, 5000)], 4.0, policies=[hf.BaSE(2, horizon=100)])[:3] == [(0, 2), (2, 2), (4, 2)]

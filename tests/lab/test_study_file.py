@@ -1,7 +1,9 @@
-"""The study file: what it may say, and how its mistakes are answered."""
+"""The study file: what it may say, with your own policies and environments by "module:Class", and its mistakes."""
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,8 @@ import pytest
 from study_files import PLAIN, table_study
 
 import holdfast as hf
-from holdfast.lab.study import read_study
+from holdfast.lab.study import read_study, run_study
+from holdfast.simulation import contract
 
 
 def test_grids_over_anything(write):
@@ -43,12 +46,28 @@ def test_grids_over_anything(write):
     assert study.cells[0].checkpoints == (333, 667, 1000)
 
 
+def test_values_of_the_grid_are_columns_of_one_type_and_of_a_name_that_is_free(write):
+    def columns(grid):
+        return [list(cell.columns.items()) for cell in read_study(write(PLAIN + grid)).cells]
+
+    assert columns("[grid]\nreplications = [1, 2]\n") == [[("grid.replications", 1)], [("grid.replications", 2)]]
+    assert columns("[grid]\nseed = [1, 9]\n") == [[("seed", 1)], [("seed", 9)]]
+    assert columns(f"[grid]\nseed = [1, {2**63}]\n") == [[("seed", 1.0)], [("seed", 2.0**63)]]
+    assert columns(f"[grid]\nseed = [1, {2**1100}]\n") == [[("seed", "1")], [("seed", str(2**1100))]]
+    assert columns("[grid]\ncheckpoints = [3, 'log']\n") == [[("checkpoints", "3")], [("checkpoints", "log")]]
+
+
 def test_the_study_in_the_documentation(write):
     document = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)
     study = read_study(write(shown, "regions.toml"))
     assert len(study.cells) == 6
     assert f"regions/{study.cells[0].name}.parquet" in document
+
+
+@pytest.mark.parametrize(("file", "name"), [("my study!.toml", "my-study"), ("---.toml", "study"), ("a.b.toml", "a.b")])
+def test_a_study_has_the_name_of_its_file_unless_given(write, file, name):
+    assert (read_study(write(PLAIN, file)).name, read_study(write('name = "x"\n' + PLAIN)).name) == (name, "x")
 
 
 def test_two_fields_with_the_same_last_word_are_told_apart(write):
@@ -178,24 +197,26 @@ def test_the_grid_is_named_only_where_it_is_to_blame(write):
 
 
 def test_files_that_are_no_study(write, tmp_path):
-    with pytest.raises(hf.HoldfastError, match=r"study\.toml is not TOML: .*line 2"):
-        read_study(write("horizon = 3\nseed = = 4\n"))
-    with pytest.raises(hf.HoldfastError, match=r"none\.toml cannot be read: .*No such file"):
-        read_study(tmp_path / "none.toml")
-    with pytest.raises(hf.HoldfastError, match=r"cannot be read"):
-        read_study(tmp_path)
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(hf.HoldfastError, match=r"cannot be read"):
-        read_study(tmp_path / "binary.toml")
-    for missing in ("switching_cost", "policies", "horizon"):
-        text = "\n".join(line for line in PLAIN.splitlines() if not line.startswith(missing))
-        with pytest.raises(hf.HoldfastError, match=rf"^{missing} must be given.* \(study\.toml\)$"):
-            read_study(write(text))
-    with pytest.raises(hf.HoldfastError, match=r"^environment must be given"):
-        read_study(write(PLAIN.split("[environment]")[0]))
     grid = "\n".join(f"policies.exp3.x{i} = [1, 2, 3, 4, 5]" for i in range(9))
-    with pytest.raises(hf.HoldfastError, match=r"^grid must not have more than 10000 combinations; got 1953125"):
-        read_study(write(f"{PLAIN}[grid]\n{grid}"))
+    without = {
+        missing: "\n".join(line for line in PLAIN.splitlines() if not line.startswith(missing))
+        for missing in ("switching_cost", "policies", "horizon")
+    }
+    for file, said in (
+        (write("horizon = 3\nseed = = 4\n", "wrong.toml"), r"wrong\.toml is not TOML: .*line 2"),
+        (tmp_path / "none.toml", r"none\.toml cannot be read: .*No such file"),
+        (tmp_path, "cannot be read"),
+        (tmp_path / "binary.toml", "cannot be read"),
+        *(
+            (write(text, f"{name}.toml"), rf"^{name} must be given.* \({name}\.toml\)$")
+            for name, text in without.items()
+        ),
+        (write(PLAIN.split("[environment]")[0], "nowhere.toml"), "^environment must be given"),
+        (write(f"{PLAIN}[grid]\n{grid}"), r"^grid must not have more than 10000 combinations; got 1953125"),
+    ):
+        with pytest.raises(hf.HoldfastError, match=said):
+            read_study(file)
 
 
 def test_tables_in_units_of_ones_own(write, tmp_path):
@@ -211,3 +232,121 @@ def test_tables_in_units_of_ones_own(write, tmp_path):
     assert cell.environment.arms == ("east", "west")
     assert cell.horizon == 2
     assert {policy.units for policy in cell.policies.values()} == {(0.0, 500.0)}
+
+
+# ---- your own policies and environments, by "module:Class"
+
+MODULE = """
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import holdfast as hf
+
+
+@dataclass(frozen=True)
+class Mine(hf.Exp3):
+    id: ClassVar[str] = "mine"
+    note: str = "none"
+
+
+@dataclass(frozen=True)
+class Late(hf.BlockExp3):
+    id: ClassVar[str] = "late"
+
+
+@dataclass(frozen=True)
+class Coins(hf.Bernoulli):
+    id: ClassVar[str] = "coins"
+
+
+@dataclass(frozen=True)
+class Turn(hf.Reversal):
+    id: ClassVar[str] = "turn"
+
+
+class Unfinished(hf.Policy):
+    pass
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> str:
+    """A module beside the study file, of a name that no other test has."""
+    name = f"own_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(MODULE, encoding="utf-8")
+    return name
+
+
+@pytest.fixture
+def checked(monkeypatch) -> list[str]:
+    """The classes that a run checks first; `hf.check` itself, which takes seconds, is tested elsewhere."""
+    seen: list[str] = []
+    monkeypatch.setattr(contract, "check", lambda thing: seen.append(type(thing).__name__))
+    return seen
+
+
+def own_study(module: str, policies: str, environment: str = "") -> str:
+    text = PLAIN.replace('policies = ["tsallis-switch", "exp3"]', f"policies = {policies}".replace("MODULE", module))
+    if environment:
+        text = text.partition("[environment]")[0] + f"[environment]\n{environment}".replace("MODULE", module)
+    return text
+
+
+def test_a_policy_and_an_environment_of_ones_own(write, tmp_path, module, checked):
+    entries = '["MODULE:Mine", { policy = "MODULE:Late", name = "second" }, "exp3"]'
+    file = write(own_study(module, entries, 'kind = "MODULE:Coins"\nmean_losses = [0.25, 0.5]\nshuffled = true'))
+    run = run_study(file, tmp_path / "out")
+    assert checked == ["Mine", "Late", "Coins"]
+    found = hf.Result.read(run.files["study"])
+    policies = {"mine": hf.Exp3(2), "second": hf.BlockExp3(2, switching_cost=1.5, horizon=300), "exp3": hf.Exp3(2)}
+    game = {"horizon": 300, "switching_cost": 1.5, "replications": 5, "seed": 3, "checkpoints": [10, 100]}
+    direct = hf.simulate(policies, hf.Bernoulli([0.25, 0.5], shuffled=True), **game)
+    assert found.frame.equals(direct.frame)
+    assert run_study(file, tmp_path / "out", resume=True).found == 5
+
+
+def test_parameters_are_given_and_vary_as_for_any_other(write, module):
+    text = own_study(module, '[{ policy = "MODULE:Mine", name = "mine" }]', 'kind = "MODULE:Turn"\nn_arms = 3\n')
+    study = read_study(write(text + '[grid]\npolicies.mine.note = ["a", "b"]\nenvironment.n_arms = [2, 3]\n'))
+    assert [cell.policies["mine"].settings()["note"] for cell in study.cells] == ["a", "a", "b", "b"]
+    assert [cell.environment.n_arms for cell in study.cells] == [2, 3, 2, 3]
+    assert study.cells[0].environment.settings()["horizon"] == 300
+
+
+def test_other_code_is_another_study(write, tmp_path, module, checked):
+    file = write(own_study(module, '["MODULE:Mine"]'))
+    run_study(file, tmp_path / "out")
+    with (tmp_path / f"{module}.py").open("a") as opened:
+        opened.write("# edited\n")
+    with pytest.raises(hf.HoldfastError, match=rf"holds another study: code\.{module} is \"\w+…? ?.*there and "):
+        run_study(file, tmp_path / "out", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("policies", "environment", "message"),
+    [
+        ('["MODULE:Nobody"]', "", r"policies\[0\]\.policy must be \"module:Class\", of .* no attribute 'Nobody'"),
+        ('["MODULE:Coins"]', "", r"policies\[0\]\.policy must name a class derived from holdfast\.Policy; got"),
+        ('["MODULE:hf"]', "", r"policies\[0\]\.policy must name a class derived from holdfast\.Policy; got"),
+        ('["MODULE:Unfinished"]', "", r"policies\[0\]\..*:Unfinished cannot be made \(.*abstract"),
+        ('[{ policy = "MODULE:Mine", nota = 1 }]', "", r"policies\[0\]\.nota is not a parameter of .*'note'\?"),
+        ('[{ policy = "MODULE:Mine", n_arms = 2 }]', "", r"policies\[0\]\.n_arms must be 3, as many as the env"),
+        ('["exp3"]', 'kind = "MODULE:Mine"', r"environment\.kind must name a class derived from holdfast\.Environ"),
+        ('["exp3"]', 'kind = "MODULE:Coins"\ngap = 1', r"environment\.n_arms must be given with gap"),
+        ('["exp3"]', 'kind = "MODULE:Coins"', r"environment\.mean_losses must be a list of probabilities"),
+    ],
+)
+def test_mistakes_in_your_own_classes(write, module, policies, environment, message):
+    with pytest.raises(hf.HoldfastError, match=message) as caught:
+        read_study(write(own_study(module, policies, environment)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_the_command_finds_what_lies_beside_the_file(write, tmp_path, module):
+    file = write(own_study(module, '["MODULE:Mine"]'))
+    code = "from holdfast.cli import main; main()"
+    command = [sys.executable, "-c", code, "study", "run", str(file), "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
+    assert "mine" in done.stdout
+    assert list(json.loads((tmp_path / "out/record.json").read_text())["cells"]["study"]["code"]) == [module]

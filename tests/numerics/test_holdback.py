@@ -1,5 +1,6 @@
 """The interval of a comparison with a held-back rule holds at any time, under drift and delays."""
 
+import itertools
 import math
 from datetime import date
 
@@ -12,6 +13,7 @@ import holdfast as hf
 from holdfast.decisions import holdout as holdback
 
 PI = 0.1
+UNKNOWN = (math.nan, -math.inf, math.inf)
 DAYS, PER_DAY = 40, 150
 
 
@@ -140,40 +142,75 @@ def test_the_latest_units_wait_where_many_of_them_are_open():
     assert (found.units, found.open) == (4001, 3)
 
 
-def test_the_average_gain_over_all_assignments_is_the_difference():
-    """By enumeration of who gets each of six units: Σ P(assignment) Σ D_t = Σ (policy − rule), exactly."""
-    rng = np.random.default_rng(2)
-    by_rule, by_policy, sizes = rng.random(6), rng.random(6), np.array([1.0, 2.0, 2.0, 5.0, 3.0, 9.0])
-    total = 0.0
-    for code in range(64):
-        rule = np.array([bool(code >> t & 1) for t in range(6)])
-        found = holdback.compare(np.where(rule, by_rule, by_policy), rule, PI, weights=sizes)
-        total += PI ** rule.sum() * (1 - PI) ** (~rule).sum() * found.difference * sizes.sum()
-    assert total == pytest.approx(sizes @ (by_policy - by_rule), rel=1e-12)
+SIZES = np.array([1.0, 2.0, 2.0, 5.0, 3.0, 9.0])
 
 
-def test_each_unit_may_have_its_own_share_and_range():
-    """The same enumeration, with units of which each has another π and another highest cost."""
+@pytest.mark.parametrize("share_of_each", [False, True])
+def test_the_average_gain_over_all_assignments_is_the_difference(share_of_each):
+    """By enumeration of who gets each of six units: Σ P(assignment) Σ D_t = Σ (policy − rule), exactly.
+
+    With one π and one range for all, and with units of which each has another π and another highest cost.
+    """
     rng = np.random.default_rng(4)
-    highest, shares = rng.uniform(1.0, 4.0, 6), rng.uniform(0.1, 0.6, 6)
-    by_rule, by_policy, sizes = (
-        highest * rng.random(6),
-        highest * rng.random(6),
-        np.array([1.0, 2.0, 2.0, 5.0, 3.0, 9.0]),
-    )
+    highest = rng.uniform(1.0, 4.0, 6) if share_of_each else np.ones(6)
+    shares = rng.uniform(0.1, 0.6, 6) if share_of_each else np.full(6, 0.5)
+    by_rule, by_policy = highest * rng.random(6), highest * rng.random(6)
     total = level = 0.0
     for code in range(64):
         rule = np.array([bool(code >> t & 1) for t in range(6)])
         cost = np.where(rule, by_rule, by_policy)
-        found = holdback.compare(cost, rule, shares, weights=sizes, bounds=(0.0, highest))
-        chance = np.where(rule, shares, 1 - shares).prod() * sizes.sum()
+        given = {"probability": shares, "bounds": (0.0, highest)} if share_of_each else {"probability": 0.5}
+        found = holdback.compare(cost, rule, weights=SIZES, **given)
+        chance = np.where(rule, shares, 1 - shares).prod() * SIZES.sum()
         total += chance * found.difference
         level -= chance * found.difference / found.share  # the rule's cost
-    assert (total, level) == pytest.approx((sizes @ (by_policy - by_rule), sizes @ by_rule), rel=1e-12)
+    assert (total, level) == pytest.approx((SIZES @ (by_policy - by_rule), SIZES @ by_rule), rel=1e-12)
+
+
+def judged_by_hand(cost, side, chances, rounds):
+    """Σ D, Σ size and V, unit by unit: sides 0 and 1 have a unit with p and with q."""
+    sums, total, sizes, V = [[0.5, 1.0], [0.5, 1.0]], 0.0, 0.0, 0.0
+    first = np.prod(chances[0]) / np.sum(chances[0])
+    for y, who, (p, q), n in zip(cost, side, chances, rounds, strict=True):
+        size = n * p * q / (p + q) / first
+        means = [of / weight for of, weight in sums]
+        own = 0.0 if who > 1 else (y - means[who]) * (1 / p if who == 0 else -1 / q)
+        total, sizes, V = total + size * (means[0] - means[1] + own), sizes + size, V + (size * own) ** 2
+        if who < 2:
+            sums[who][0], sums[who][1] = sums[who][0] + size * y, sums[who][1] + size
+    return total, sizes, V
+
+
+def test_a_judgement_of_two_arms_by_all_assignments_and_its_interval_by_hand():
+    """Each unit has p and q of its own, and may be given to neither: on average the difference, exactly."""
+    rng = np.random.default_rng(6)
+    costs, chances, rounds = rng.random((5, 3)), rng.dirichlet([2, 3, 2], 5), np.array([1.0, 4.0, 2.0, 2.0, 7.0])
+    odds, total = chances[:, :2], 0.0
+    for sides in itertools.product(range(3), repeat=5):
+        side = np.array(sides)
+        found = holdback.judge(costs[range(5), side], side, odds, weights=rounds)
+        assert found[0] == pytest.approx(np.divide(*judged_by_hand(costs[range(5), side], side, odds, rounds)[:2]))
+        total += chances[range(5), side].prod() * found[0]
+    size = rounds * odds.prod(axis=1) / odds.sum(axis=1)
+    assert total == pytest.approx(size @ (costs[:, 0] - costs[:, 1]) / size.sum(), rel=1e-12)
+    side, many = rng.integers(0, 3, 300), np.tile(odds, (60, 1))
+    cost, weights = rng.random(300), np.tile(rounds, 60)
+    _, sizes, V = judged_by_hand(cost, side, many, weights)
+    c = 1 / many.min(axis=1)
+    largest = (weights * many.prod(axis=1) / many.sum(axis=1) / (many[0].prod() / many[0].sum()) * c / c[0]).max()
+    half = float(holdback.radius(V, c[0], 0.1, largest)) / sizes
+    difference, low, high = holdback.judge(cost, side, many, weights=weights, confidence=0.9)
+    assert (low, high) == pytest.approx((difference - half, difference + half), rel=1e-9)
+    cents = holdback.judge(100 * cost - 20, side, many, weights=weights, bounds=(-20.0, 80.0), confidence=0.9)
+    assert cents == pytest.approx((100 * difference, 100 * low, 100 * high), rel=1e-9)
+
+
+def test_a_larger_range_widens_the_interval_and_is_checked_for_each_unit():
+    cost, rule = np.random.default_rng(4).random(6), np.arange(6) % 2 == 0
     wide = [holdback.compare(cost, rule, 0.3, bounds=(0.0, np.full(6, high))).high for high in (4.0, 8.0)]
     assert wide[1] > wide[0]
     with pytest.raises(hf.InvalidParameter, match="costs must be from 0 to"):
-        holdback.compare(cost, rule, shares, bounds=(0.0, cost - 0.01 * (np.arange(6) == 3)))
+        holdback.compare(cost, rule, 0.3, bounds=(0.0, cost - 0.01 * (np.arange(6) == 3)))
 
 
 def test_one_step_of_the_process_is_a_supermartingale():
@@ -251,24 +288,17 @@ def test_other_units_give_the_same_share():
 
 
 @pytest.mark.parametrize(
-    ("shares", "words"),
+    ("difference", "shares", "words"),
     [
-        ((0.07, 0.02, 0.12), "saves 7 % (2 to 12), since 3 March"),
-        ((-0.07, -0.12, -0.02), "costs 7 % more (2 to 12), since 3 March"),
-        ((0.03, -0.02, 0.08), "no difference shown: between 2 % more and 8 % less, since 3 March"),
+        ((0.0, 0.0, 0.0), (0.07, 0.02, 0.12), "saves 7 % (2 to 12), since 3 March"),
+        ((0.0, 0.0, 0.0), (-0.07, -0.12, -0.02), "costs 7 % more (2 to 12), since 3 March"),
+        ((0.0, 0.0, 0.0), (0.03, -0.02, 0.08), "no difference shown: between 2 % more and 8 % less, since 3 March"),
+        ((-0.2, -0.3, -0.1), UNKNOWN, "saves 0.2 each (0.1 to 0.3), since 3 March"),  # no share of a cost below zero
+        ((0.2, 0.1, 0.3), UNKNOWN, "costs 0.2 more each (0.1 to 0.3), since 3 March"),
     ],
 )
-def test_words(shares, words):
-    saving = holdback.Saving(1000, 100, 0.0, 0.0, 0.0, *shares, 0.95)
-    assert saving.words(date(2026, 3, 3)) == words
-
-
-def test_words_of_costs_below_zero():
-    """Where there is no share of a cost, the difference itself is told."""
-    saving = holdback.Saving(1000, 100, -0.2, -0.3, -0.1, math.nan, -math.inf, math.inf, 0.95)
-    assert saving.words() == "saves 0.2 each (0.1 to 0.3)"
-    worse = holdback.Saving(1000, 100, 0.2, 0.1, 0.3, math.nan, -math.inf, math.inf, 0.95)
-    assert worse.words(date(2026, 3, 3)) == "costs 0.2 more each (0.1 to 0.3), since 3 March"
+def test_words(difference, shares, words):
+    assert holdback.Saving(1000, 100, *difference, *shares, 0.95).words(date(2026, 3, 3)) == words
 
 
 @pytest.mark.parametrize(

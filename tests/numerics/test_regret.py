@@ -77,17 +77,15 @@ def test_regret_is_its_definition(game, lam):
 
 
 @pytest.mark.plain
-def test_regret_refuses_arms_that_are_not_there():
-    losses = [[0.0, 1.0], [1.0, 0.0]]
-    wrong = (([0], "one arm number for each of 2"), ([0, 2], "from 0 to 1"), ([0.0, 1.0], "one arm number"))
-    for played, rule in wrong:
+def test_what_is_no_game_is_refused():
+    losses, masked = [[0.0, 1.0], [1.0, 0.0]], np.ma.masked_array([[0.1, 0.2]], mask=[[False, True]])
+    for played, rule in (
+        ([0], "one arm number for each of 2"),
+        ([0, 2], "from 0 to 1"),
+        ([0.0, 1.0], "one arm number"),
+    ):
         with pytest.raises(hf.InvalidParameter, match=rf"played must be .*{rule}"):
             regret(losses, played)
-
-
-@pytest.mark.plain
-def test_what_is_no_table_of_losses_is_refused():
-    masked = np.ma.masked_array([[0.1, 0.2]], mask=[[False, True]])
     for wrong in ([[0.1], [0.2, 0.3]], [["a", "b"]], [[np.nan, 0.2]], masked, [0.5], None):
         with pytest.raises(hf.InvalidParameter, match=r"^expected_losses must be a table of finite numbers, with"):
             regret(wrong, [0])

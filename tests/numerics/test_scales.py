@@ -28,16 +28,20 @@ def test_a_loss_is_the_weighted_mean_of_clipped_parts(latency, price):
     assert 0.0 <= loss <= 1.0
 
 
-def test_the_ends_are_exact():
-    assert SCALE.loss(latency=0.2, price=0.0) == 0.0
-    assert SCALE.loss(latency=8.0, price=0.02) == 1.0
-    assert SCALE.loss(latency=1e9, price=1e9) == 1.0
-
-
-def test_an_error_has_its_own_loss_whatever_was_measured():
-    assert SCALE.loss(error=True) == 0.9
-    assert SCALE.loss(error=True, latency=30.0) == 0.9
-    assert SCALE.loss(error=False, latency=0.2, price=0.0) == 0.0
+@pytest.mark.parametrize(
+    ("measured", "loss"),
+    [
+        ({"latency": 0.2, "price": 0.0}, 0.0),
+        ({"latency": 8.0, "price": 0.02}, 1.0),
+        ({"latency": 1e9, "price": 1e9}, 1.0),
+        ({"latency": -1e9, "price": 0.02}, pytest.approx(1 / 3)),
+        ({"error": True}, 0.9),
+        ({"error": True, "latency": 30.0}, 0.9),
+        ({"error": False, "latency": 0.2, "price": 0.0}, 0.0),
+    ],
+)
+def test_a_loss_at_the_ends_and_of_an_error_whatever_was_measured(measured, loss):
+    assert SCALE.loss(**measured) == loss
 
 
 @given(st.floats(0.3, 3.0), st.floats(0.0, 0.009), st.floats(0.0, 4.0), st.floats(0.0, 0.01))
@@ -65,12 +69,17 @@ def test_it_is_a_value_that_json_carries():
         SCALE.measures["latency"] = (0, 1, 1)  # type: ignore[index]
 
 
-def test_shares_of_thirds_survive_many_round_trips():
-    scale = hf.Scale(a=(0, 1, 0.1), b=(0, 1, 0.2), c=(0, 1, 0.4))
-    again = scale
+def test_shares_of_sevenths_survive_many_round_trips():
+    again = scale = hf.Scale(a=(0, 1, 0.1), b=(0, 1, 0.2), c=(0, 1, 0.4))
     for _ in range(20):
         again = hf.Scale.from_settings(json.loads(json.dumps(again.settings())))
     assert again == scale
+
+
+def test_a_loss_is_never_more_than_one():
+    scale = hf.Scale(a=(0, 1, 3.8), b=(0, 1, 4.4))
+    assert math.fsum(share for *_, share in scale.measures.values()) > 1.0  # shares are rounded
+    assert scale.loss(a=1.0, b=1.0) == 1.0
 
 
 def test_ranges_from_records_clip_the_share_that_they_say():
@@ -80,6 +89,8 @@ def test_ranges_from_records_clip_the_share_that_they_say():
     clipped = [scale.clipped(latency=value) for value in latency]
     assert sum("latency" in names for names in clipped) == pytest.approx(600, abs=2)
     assert scale.measures["price"][2] == 0.75
+    few = hf.Scale.from_records(latency=[5.0, 1.0, 2.0, 30.0], quantiles=(0.3, 0.9))  # the ⌈share·n⌉-th smallest
+    assert few.measures["latency"][:2] == (2.0, 30.0)
 
 
 @pytest.mark.parametrize(

@@ -74,25 +74,13 @@ def test_fifty_digits_at_any_rate(eta):
         assert_digits(tsallis_weights(C, eta), naive.tsallis_weights_exact(C, eta))
 
 
+NO_LOSSES = ["ab", "12", [[1.0]], [1.0, [2.0]], [], [math.nan], [10**400], [1j], None, [object()], [-1e308, 1e308]]
+
+
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("C", "eta", "parameter"),
-    [
-        ("ab", 1.0, "C"),
-        ("12", 1.0, "C"),
-        ([[1.0]], 1.0, "C"),
-        ([1.0, [2.0]], 1.0, "C"),
-        ([], 1.0, "C"),
-        ([math.nan], 1.0, "C"),
-        ([10**400], 1.0, "C"),
-        ([1j], 1.0, "C"),
-        (None, 1.0, "C"),
-        ([object()], 1.0, "C"),
-        ([-1e308, 1e308], 1e80, "C"),
-        ([0.0, 1.0], 0.0, "eta"),
-        ([0.0, 1.0], math.inf, "eta"),
-        ([0.0, 1.0], "1", "eta"),
-    ],
+    [*((C, 1e80, "C") for C in NO_LOSSES), *(([0.0, 1.0], eta, "eta") for eta in (0.0, math.inf, "1"))],
 )
 def test_what_has_no_weights_is_refused(C, eta, parameter):
     with pytest.raises(InvalidParameter) as caught:

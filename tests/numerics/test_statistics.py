@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from holdfast import InvalidParameter
 from holdfast.numerics.statistics import Comparison, holm, interval, p_value, quantile, student_quantile
 
 
@@ -17,8 +18,16 @@ def test_a_mean_has_students_interval(n: int, confidence: float) -> None:
     assert interval(sample, confidence) == pytest.approx((sample.mean(), low, high), rel=1e-7)
 
 
-def test_a_constant_sample_has_no_width() -> None:
+def test_a_constant_sample_has_no_width_and_a_certain_interval_no_ends() -> None:
     assert interval([3.0, 3.0, 3.0]) == (3.0, 3.0, 3.0)
+    assert interval([1.0, 3.0], 1 - 1e-16) == (2.0, -math.inf, math.inf)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95, math.nan, "0.95", True, None])
+def test_a_confidence_is_between_0_and_1(confidence: object) -> None:
+    for statistic in (interval, lambda sample, given: quantile(sample, 0.5, given)):
+        with pytest.raises(InvalidParameter, match=r"^confidence must be a number between 0 and 1, such as 0.95; got"):
+            statistic([1.0, 2.0], confidence)
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 5, 299, 300, 301, 10**6])

@@ -180,21 +180,13 @@ class Forecast:
         table = world.forecast_at(len(world.history))
         if not table:
             return max(here, 0)
-        errors = world.forecast_errors()
-        persistence, last = 0.0, [0.0] * world.K
-        products, squares, before = 0.0, 0.0, None
-        for n, error in enumerate([e for e in errors if e is not None], 1):
-            share = max(0.01, 1 / n)
-            old = before or [0.0] * world.K
-            xy, xx = sum(a * b for a, b in zip(error, old, strict=True)), sum(b * b for b in old)
-            products = xy if n == 1 else products + share * (xy - products)
-            squares = xx if n == 1 else squares + share * (xx - squares)
-            before = error
-        if errors and errors[-1] is not None:
-            last = errors[-1]
-            persistence = min(max(products / max(squares, 1e-12), 0.0), 0.98)
-        elif squares:
-            persistence = min(max(products / max(squares, 1e-12), 0.0), 0.98)
+        errors, none = world.forecast_errors(), [0.0] * world.K
+        known = [error for error in errors if error is not None]
+        pairs = list(zip(known, [none, *known], strict=False))
+        products = smoothed([sum(a * b for a, b in zip(error, old, strict=True)) for error, old in pairs], 0.01)
+        squares = smoothed([sum(b * b for b in old) for _, old in pairs], 0.01)
+        persistence = min(max(products / max(squares, 1e-12), 0.0), 0.98)
+        last = (errors[-1] if errors else None) or none
         rows = [[row[i] + last[i] * persistence ** (h + 1) for i in range(world.K)] for h, row in enumerate(table)]
         return best_first(rows, world.price, here, world.open_ahead)
 

@@ -42,6 +42,3 @@ def reversal_losses(t: int, K: int, T: int) -> list[float]:
 def ranged_means(t: int, means: list[float], ranges: list[float]) -> list[float]:
     """Losses of 0 or b_t: the ranges b_1, b_2, … come again and again."""
     return [ranges[(t - 1) % len(ranges)] * mean for mean in means]
-
-
-# -------------------------------------------------------------------------------------------------- the game

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import naive
+from naive_bounds import theorem_1_adversarial
 
 Uniforms = Callable[[], float]
 
@@ -278,22 +279,12 @@ class Paused:
         self.inf, self.last = naive.TsallisInf(K), -1
         self.player: Any = self.inf
 
-    def budget(self) -> float:
-        K, lam, m = self.K, self.lam, self.m
-        U = (
-            5.25 * (lam * K) ** (1 / 3) * m ** (2 / 3)
-            + 6.4 * math.sqrt(K * m)
-            + 3 * math.sqrt(2 * K)
-            + 5.25 * lam
-            + 6.25
-        )
-        return self.share * (U + lam)
-
     def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
         if self.left == 0:
             self.m = 2 * self.m or max(1, math.ceil(self.lam))
             self.left, self.switches, self.player = self.m, 0, self.inf
-        if self.player is self.inf and self.lam * self.switches >= self.budget():
+        budget = self.share * (theorem_1_adversarial(self.m, self.K, self.lam) + self.lam)
+        if self.player is self.inf and self.lam * self.switches >= budget:
             self.player = self.other(self.K, self.lam)
         arm, rounds = self.player.choose(u)
         if self.player is self.inf:

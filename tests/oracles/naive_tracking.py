@@ -176,8 +176,10 @@ class Tracking:
         odds = clip(self.fit(y, now) - self.fit(y, was), -3, 3) if arm.n > 0 else 0.0
         arm.e = max(arm.e + odds, 0)
         arm.p = arm.p / (arm.p + (1 - arm.p) * math.exp(-odds))
-        mu = clip(now if arm.p >= 0.5 else was, 0.01, 0.99)
-        self.phi += (min((y - mu) ** 2 / (mu * (1 - mu)), 4) - self.phi) / min(self.told + 9, 300)
+        believed_level = now if arm.p >= 0.5 else was
+        worth = 1 - (1 - 2 * believed_level) ** 2  # 1 at a half, 0 at 0 and 1
+        mu = clip(believed_level, 0.01, 0.99)
+        self.phi += worth * (min((y - mu) ** 2 / (mu * (1 - mu)), 4) - self.phi) / min(self.told + 9, 300)
         self.phi = max(self.phi, 0.01)
         arm.m = before.m + 1
         arm.z = before.z + (y - before.z) / arm.m

@@ -1,5 +1,6 @@
 """The command: what it prints, how it answers a mistake, and what it does when nobody reads on."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,10 +12,8 @@ from study_files import PLAIN
 from typer.testing import CliRunner
 
 import holdfast
-from holdfast.cli import app
+from holdfast.cli import app, main
 from holdfast.lab.paper.plan import FIGURES
-
-pytestmark = pytest.mark.slow
 
 BOUNDS = ("bounds", "--arms", "8", "--switching-cost", "1", "--horizon", "1e6", "--gaps", "0.05")
 SMALL = ("--replications", "2", "--horizon", "200", "--arms", "3")
@@ -32,6 +31,9 @@ def test_bounds_side_by_side(monkeypatch):
         assert shown in run.stdout
     assert "Theorem 1 binds: 123,125.4" in run.stdout
     assert "5.25(λK)^(1/3) T^(2/3)" in run.stdout
+    far = command_here(*BOUNDS[:-4], "--horizon", "1e12").stdout
+    assert f"{holdfast.bounds.theorem_1(n_arms=8, switching_cost=1.0, horizon=10**12):,.1f}  " in far
+    assert "  1e+12  " in far  # T + λ
     assert "{" not in run.stdout
     assert max(map(len, run.stdout.splitlines())) <= 80
 
@@ -68,6 +70,7 @@ def test_help(option):
         assert max(map(len, shown.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_the_shell_completes_the_names_of_figures():
     asked = {"_HOLDFAST_COMPLETE": "complete_bash", "COMP_WORDS": "holdfast reproduce ties", "COMP_CWORD": "2"}
     code = "import sys; sys.argv[0] = 'holdfast'; from holdfast.cli import main; main()"
@@ -94,6 +97,7 @@ def through_a_closed_pipe(*arguments: str, cwd: Path | None = None) -> tuple[int
     return run.returncode, run.stderr
 
 
+@pytest.mark.slow
 def test_nobody_reads_on(tmp_path):
     assert through_a_closed_pipe(*BOUNDS) == (0, "")
     assert through_a_closed_pipe("reproduce", "--help") == (0, "")
@@ -103,12 +107,31 @@ def test_nobody_reads_on(tmp_path):
     assert list((tmp_path / "out").glob("summary.*"))
 
 
+@pytest.mark.slow
 def test_an_encoding_without_greek_letters():
     run = holdfast_command(*BOUNDS, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.startswith(r"K = 8, \u03bb = 1")
 
 
+def test_output_that_cannot_be_written_is_an_exit_code(monkeypatch, capsys):
+    def full(**given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def ended(code):
+        raise SystemExit(code)
+
+    monkeypatch.setattr("holdfast.cli.app", full)
+    monkeypatch.setattr("holdfast.cli.os._exit", ended)
+    monkeypatch.setattr("sys.stdout", sys.stdout)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 1
+    said = "holdfast: cannot write its output: No space left on device; what the command did stands\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_standard_output_on_a_full_disk():
     with Path("/dev/full").open("w") as full:
@@ -121,6 +144,7 @@ def test_standard_output_on_a_full_disk():
     )
 
 
+@pytest.mark.slow
 def test_a_reproduction_ends_in_few_lines(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     given = ("reproduce", "stochastic-free", "ties-stochastic", "--out", str(tmp_path / "run"), *SMALL)

@@ -7,11 +7,11 @@ import typer
 from generated_reference import commands
 
 import holdfast as hf
+from holdfast import cli
 from holdfast.command_line import given
 from holdfast.lab.benchmark import run_benchmark
 from holdfast.lab.paper.reproduce import reproduce
 from holdfast.lab.tables import play_in
-from holdfast.replays import commands as replay_commands
 
 COMMANDS = commands()
 CASES = {
@@ -19,7 +19,7 @@ CASES = {
     ("holdfast", "replay"): (
         hf.replay,
         {"losses", "confidence", "progress", "echo"},
-        {*replay_commands.OF_LOGS, "help"} - {"switching_cost"},
+        {*cli.OF_LOGS, "help"} - {"switching_cost"},
     ),
     ("holdfast", "reproduce"): (reproduce, {"progress", "echo"}, {"help"}),
     ("holdfast", "study", "run"): (  # run_study hands its options on
@@ -55,5 +55,5 @@ def test_every_parameter_has_its_option_with_the_same_default(words):
 def test_options_are_read_by_what_stands_beside_them():
     ctx = typer.Context(COMMANDS["holdfast", "replay"])
     ctx.params = {"units": "0,5", "columns": ["a,b"], "period": ["24,168"], "fill": None, "empty": [], "sees": "own"}
-    found = given(ctx, read=replay_commands.READ)
+    found = given(ctx, read=cli.READ_BY_REPLAY)
     assert found == {"units": (0.0, 5.0), "arms": ["a", "b"], "period": [24, 168], "sees": "own"}

@@ -4,8 +4,12 @@ import json
 import os
 import socket
 import stat
+from email.message import Message
+from email.utils import formatdate
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 from commands import command_here
@@ -74,6 +78,55 @@ def test_what_cannot_be_used_is_wrong(tmp_path: Path, monkeypatch: pytest.Monkey
     assert examined("--port", "0")[1]["clock"]["state"] == "wrong"
 
 
+@pytest.mark.parametrize(("middle", "state"), [(0.0499, "ok"), (0.0501, "note")])
+def test_a_commit_takes_what_the_middle_one_of_five_does(
+    middle: float, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, taken = [0.0], [0.3, 0.01, middle, 0.02, 0.2]
+
+    def commit() -> None:
+        now[0] += taken.pop(0)
+
+    opened = SimpleNamespace(names=lambda: [], url="postgresql://h/db", check_writing=commit, close=lambda: None)
+    monkeypatch.setattr(doctor, "store_at", lambda url: opened)
+    monkeypatch.setattr(doctor, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    _, found = doctor.store("postgresql://h/db")
+    assert (found.state, found.found.split(" ms")[0]) == (state, f"{1000 * middle:.1f}")
+
+
+@pytest.mark.parametrize(
+    ("answers", "token", "what", "state", "found"),
+    [
+        ({"apart": 5}, None, "clock", "ok", "the server's is +5 s from this one's"),
+        ({"apart": 6}, None, "clock", "wrong", "the server's is +6 s from this one's"),
+        ({"apart": -5}, None, "clock", "ok", "the server's is -5 s from this one's"),
+        ({"apart": -6}, None, "clock", "wrong", "the server's is -6 s from this one's"),
+        ({}, None, "server", "ok", f"http://h answers; it has holdfast {holdfast.__version__}"),
+        ({"version": "0.9.9"}, None, "server", "note", "http://h answers; it has holdfast 0.9.9"),
+        ({"/readyz": 503}, None, "its store", "wrong", "cannot be written (status 503)"),
+        ({}, None, "token", "ok", "none is needed"),
+        ({"/v1/games": 401}, None, "token", "wrong", "one is needed"),
+        ({}, "hf_x_y", "token", "ok", "is known"),
+        ({"/v1/games": 403}, "hf_x_y", "token", "wrong", "is not known, or allows nothing"),
+        ({"/v1/games": 500}, None, "server", "wrong", "no answer that is understood: no"),
+    ],
+)
+def test_what_a_server_says(
+    answers: dict[str, Any], token: str | None, what: str, state: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def get(url: str, path: str, shown: str | None) -> tuple[dict[str, str], bytes]:
+        assert shown == token
+        if path in answers:
+            raise HTTPError(url, answers[path], "no", Message(), None)
+        version = {"info": {"version": answers.get("version", holdfast.__version__)}}
+        return {"date": formatdate(1e9 + answers.get("apart", 0), usegmt=True)}, json.dumps(version).encode()
+
+    monkeypatch.setattr(doctor, "_get", get)
+    monkeypatch.setattr(doctor, "time", SimpleNamespace(time=lambda: 1e9))
+    seen = {one.what: one for one in doctor.examined("server", lambda: doctor.server("http://h", token))}
+    assert (seen[what].state, seen[what].found) == (state, found)
+
+
 def test_a_port_that_is_taken_is_noted() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         _, found = examined("--port", str(taken.getsockname()[1]))
@@ -94,17 +147,16 @@ def test_a_cache_that_others_may_write_is_wrong(tmp_path: Path, monkeypatch: pyt
     assert list(place.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_a_server_and_its_tokens(tmp_path: Path) -> None:
     tokens = TokenFile(tmp_path / "tokens.json")
-    written = tokens.make("read")
+    written, *_ = (tokens.make(role) for role in ("read", "admin", "read"))
     with InThread(f"sqlite:///{tmp_path}/s.db", tokens=tokens.path) as web:
         code, found = examined(web.url, "--port", "0")
         assert (code, found["token"]["found"]) == (1, "one is needed")
         code, found = examined(web.url, "--token", written, "--tokens", str(tokens.path), "--port", "0")
         assert (code, found["token"]["found"]) == (0, "is known")
         assert found["server"]["found"].endswith(f"it has holdfast {holdfast.__version__}")
-        assert found["tokens"]["found"].endswith("read 1, decide 0, admin 0")
+        assert found["tokens"]["found"].endswith(f"3 in {tokens.path}: read 2, decide 0, admin 1")
         assert found["its store"]["state"] == "ok"
         code, found = examined(web.url, "--token", written + "x", "--port", "0")
         assert (code, found["token"]["state"]) == (1, "wrong")

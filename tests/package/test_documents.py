@@ -12,12 +12,9 @@ from pathlib import Path
 import pytest
 from pages import ROOT, Shell, blocks, pages, run_commands, run_python
 
-pytestmark = pytest.mark.slow
-
 ELSEWHERE = {
     "README.md": "tests/package/test_documents.py",
     "docs/litellm.md": "tests/adapters/test_litellm.py",
-    "docs/loss_and_lambda.md": "tests/package/test_loss_and_lambda.py",
     "docs/new_environment.md": "tests/package/test_documents.py",
     "docs/new_policy.md": "tests/package/test_documents.py",
     "docs/production.md": "tests/decisions/test_documents.py",
@@ -57,6 +54,7 @@ def code_of(name: str) -> list[tuple[str, str]]:
     return [(kind, code) for kind, code in blocks(PAGES[name]) if kind in wanted and not (skipped and skipped in code)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in ELSEWHERE and code_of(name)])
 def test_the_code_of_a_page_runs(name, tmp_path, monkeypatch):
     if "curl " in PAGES[name].read_text(encoding="utf-8") and not shutil.which("curl"):
@@ -73,6 +71,15 @@ def test_the_code_of_a_page_runs(name, tmp_path, monkeypatch):
             run_python(code, names, name) if kind == "python" else run_commands(code, shell)
     finally:
         shell.close()
+
+
+def test_the_table_of_a_turn_in_the_guide_to_losses_is_right():
+    """8,000 tokens of context, 400 new, 300 written, at 0.30, 3.75 and 15 $ a million."""
+    warm, cold = (round((8000 * context + 400 * 3.75 + 300 * 15) * 1e-6, 4) for context in (0.30, 3.75))
+    assert (warm, cold, round(cold - warm, 4)) == (0.0084, 0.0360, 0.0276)
+    text = PAGES["docs/loss_and_lambda.md"].read_text(encoding="utf-8")
+    assert f"{warm:.4f} $ |" in text
+    assert f"{cold:.4f} $ |" in text
 
 
 def test_what_is_not_run_or_run_elsewhere_is_there():
@@ -101,6 +108,7 @@ def run(tmp_path: Path, code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_readme_runs_from_top_to_bottom(tmp_path):
     shown_code = python_blocks("README.md")
     assert len(shown_code) == 3
@@ -110,16 +118,19 @@ def test_the_readme_runs_from_top_to_bottom(tmp_path):
     assert "adaptive − tsallis-switch: regret_with_switching" in shown
 
 
+@pytest.mark.slow
 def test_the_skeleton_of_a_policy_plays(tmp_path):
     assert "epsilon-leader" in run(tmp_path, python_blocks("docs/new_policy.md")[0])
 
 
+@pytest.mark.slow
 def test_the_skeleton_of_an_environment_plays(tmp_path):
     skeleton, walks, answered = python_blocks("docs/new_environment.md")
     assert "adaptive" in run(tmp_path, skeleton)
     assert run(tmp_path, f"{walks}\n{answered}").count("tracking") == 4
 
 
+@pytest.mark.slow
 def test_the_skeleton_for_games_side_by_side_plays_each_game_as_alone(tmp_path):
     _, side_by_side = python_blocks("docs/new_policy.md")
     again = """
@@ -146,6 +157,7 @@ def test_the_guides_to_extending_use_public_names_only():
             assert not re.findall(r"\._[a-z]", code), document.name
 
 
+@pytest.mark.slow
 def test_a_saved_game_of_ones_own_policy_is_found_by_module_and_class(tmp_path):
     (tmp_path / "follow.py").write_text(python_blocks("docs/new_policy.md")[0])
     code = """

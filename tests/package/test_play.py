@@ -1,7 +1,5 @@
 """docs/play.html in a real browser: its policies are the library's, and it can be played with."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from chromium import Browser
@@ -11,12 +9,7 @@ import holdfast as hf
 
 pytestmark = pytest.mark.slow
 
-AXE = """
-const done = arguments[arguments.length - 1];
-axe.run({resultTypes: ["violations"]}).then((found) => done(found.violations.map((one) => `${one.id}: ${one.help}`)));
-"""
 PAGE = ROOT / "docs/play.html"
-OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 IN_BROWSER = """
 const [made, uniforms, losses] = arguments, policy = eval(made), found = [];
 let t = 0;
@@ -71,7 +64,8 @@ def test_its_policies_play_as_the_librarys(browser: Browser, made: str, policy: 
         uniforms = [stream.uniform() for _ in range(len(wanted) + 1)]
         found = browser.run(IN_BROWSER, made, uniforms, losses.astype(int).tolist())
         assert len(found) == len(wanted) > 10
-        assert [(arm, rounds) for arm, rounds, _ in found] == [(arm, rounds) for arm, rounds, _ in wanted]
+        for n, (block, other) in enumerate(zip(found, wanted, strict=True)):  # pytest compares long lists for hours
+            assert (n, *block[:2]) == (n, *other[:2])
         ours, theirs = [p for *_, p in found], [p for *_, p in wanted]
         assert ours[:500] == pytest.approx(theirs[:500], rel=1e-6)
         assert ours == pytest.approx(theirs, rel=1e-3)  # roundings grow: an estimate is a loss over a probability
@@ -93,7 +87,7 @@ def move(browser: Browser, **values: float) -> dict[str, list[float]]:
 
 def test_it_is_played_with(browser: Browser) -> None:
     browser.open(PAGE, width=390)
-    assert browser.run(OVERFLOW) == 0
+    assert browser.overflow() == 0
     first = ends(browser)
     assert first.keys() == {"Tsallis-INF", "Tsallis-Switch", "adaptive", "tracking"}
     assert move(browser, seed=2) != first
@@ -111,9 +105,7 @@ def test_it_is_played_with(browser: Browser) -> None:
     drawn += "const d = pen.getImageData(0, 0, c.width, c.height).data;"
     for name in ("curves", "ribbon"):
         assert browser.run(f"{drawn} return new Set(d.filter((_, i) => i % 4 === 0)).size", name) > 3
-    axe = pytest.importorskip("axe_core_python")
     for width, dark in ((390, False), (1280, True)):
         browser.open(PAGE, width=width, dark=dark)
-        browser.run((Path(axe.__file__).parent / "axe.min.js").read_text())
-        assert browser.driver.execute_async_script(AXE) == []
+        assert browser.faults() == []
     assert browser.run("return document.getElementById('curves').getBoundingClientRect().height") == 300

@@ -169,7 +169,7 @@ def test_paths_of_the_repository_are_known_to_be_links():
     from linked_paths import SOURCE, pages_by_file, path_of
 
     assert path_of("deploy/examples/") == "deploy/examples"
-    assert path_of("stores/forks.py") == "src/holdfast/decisions/stores/forks.py"
+    assert path_of("stores/sql.py") == "src/holdfast/decisions/stores/sql.py"
     assert path_of("tests/conftest.py::folder") == "tests/conftest.py"
     assert [path_of(text) for text in ("build/docs", "../x", "and/or", "runs/", "README.md")] == [None] * 5
     assert pages_by_file()["benchmarks/README.md"] == "benchmarks"

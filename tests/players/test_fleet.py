@@ -138,6 +138,14 @@ def test_what_cannot_be_is_refused_and_changes_nothing(work, message):
     assert fleet.rounds.sum() == 0
 
 
+def test_a_game_that_is_named_twice_among_many_is_refused():
+    fleet = hf.Fleet(hf.Exp3(3), 5000, seed=1)
+    with pytest.raises(hf.InvalidParameter, match="one is there twice"):
+        fleet.ask([*range(4999), 7])
+    assert sorted(fleet.ask([*range(4999, 0, -1)]).blocks) == [1] * 4999
+    assert fleet.hold[0] == 0
+
+
 def test_a_game_between_blocks_must_be_asked_first():
     fleet = hf.Fleet(hf.Exp3(3), 4, seed=1)
     with pytest.raises(hf.OutOfTurn, match="game 0 is between blocks"):
@@ -159,14 +167,61 @@ def test_saved_and_loaded_a_fleet_goes_on_exactly(name, tmp_path):
     assert os.listdir(tmp_path) == ["fleet"]
 
 
-def test_sums_that_need_more_numbers_are_saved_too(tmp_path):
-    policy = hf.BlockExp3(2, switching_cost=9.0, horizon=60)
-    fleet = hf.Fleet(policy, 2, seed=1)
-    for exponent in range(0, 300, 40):
+@pytest.mark.parametrize("low", [0.0, -3.0])
+@pytest.mark.parametrize("parts", range(1, 8))
+def test_sums_that_need_more_numbers_are_exact_and_saved_too(parts, low, tmp_path):
+    """The last losses of a block are so small that each needs a number of its own, in the game beside it too."""
+    policy = hf.BlockExp3(2, switching_cost=9.0 * (1 - low), horizon=60, units=(low, 1.0))
+    fleet, players = hf.Fleet(policy, 2, seed=1), [policy.player(seed=1, replication=i) for i in range(2)]
+    rounds = policy.block_length
+    small = [10.0 ** (-40 * i) for i in range(1, parts + 1)]
+    for t, loss in enumerate([*[0.0] * (rounds - parts), *small]):
+        if t == rounds - 1:
+            fleet.save(tmp_path / "fleet")
+            fleet = hf.Fleet.load(tmp_path / "fleet")
         fleet.ask()
-        fleet.tell([10.0**-exponent, 0.5])
+        fleet.tell([loss, loss])
+        for player in players:
+            player.ask()
+            player.tell(loss)
+    assert fleet.hold.tolist() == [player.hold for player in players] == [0, 0]
+    for i, player in enumerate(players):
+        assert fleet.probabilities(i).tolist() == player.probabilities.tolist()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_games_that_are_put_into_another_fleet_go_on_there(name):
+    fleet, other = played(POLICIES[name]), hf.Fleet(POLICIES[name], 12, seed=99)
+    for i in range(12):
+        other.put(i, fleet.get(i))
+    assert goes_on_alike(fleet, other)
+
+
+CONTRADICTIONS = {
+    "blocks must be finite": ("blocks", (3, 4), np.nan),
+    "numbers must be finite": ("numbers", (3, 0), np.inf),
+    "arms must be from 0 to 2": ("blocks", (3, 0), 3.0),
+    "rounds must be whole": ("blocks", (3, 1), 1.5),
+    "left must be rounds of the block": ("left", 3, 2),
+    "a block in play must have begun": ("begun", 3, 0),
+    "streams must not be 0": ("streams", 3, 0),
+    "sums must be in their places": ("used", 3, 100),
+    "counts must not be negative": ("switches", 3, -1),
+    "state: C must be": ("vectors", (3, slice(None)), -1.0),
+    "block: weight must be": ("blocks", (3, 3), -1.0),
+}
+
+
+@pytest.mark.parametrize("rule", CONTRADICTIONS)
+def test_a_whole_file_that_contradicts_itself_is_refused(rule, tmp_path):
+    """Its check sum is right: somebody wrote these numbers."""
+    fleet = played(hf.Exp3(3))
+    fleet.ask()
+    array, place, value = CONTRADICTIONS[rule]
+    getattr(fleet._games, array)[place] = value
     fleet.save(tmp_path / "fleet")
-    assert goes_on_alike(fleet, hf.Fleet.load(tmp_path / "fleet"))
+    with pytest.raises(hf.BadSavedState, match=f"damaged: {rule}"):
+        hf.Fleet.load(tmp_path / "fleet")
 
 
 def test_a_damaged_file_is_refused(tmp_path):

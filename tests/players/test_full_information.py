@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from every_policy import FEW_EXPERTS
+from saved_players import resigned
 
 import holdfast as hf
 from holdfast.experts import Expert, ExpertKernels, FixedArm, WorkFunction, default_experts
@@ -83,26 +84,26 @@ def test_a_policy_is_sent_and_described_whole(name: str) -> None:
     assert make_policy(json.loads(json.dumps(policy.settings()))) == policy
 
 
-def test_numbers_out_of_their_ranges_are_refused() -> None:
+EXPERTS = len(POLICIES["period"].mixed)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("delta", -1.0),
+        ("p", [1.5] * EXPERTS),
+        ("at", [7.0] * EXPERTS),
+        ("last", 9.0),
+        ("C", [-1.0] * EXPERTS),
+        ("rows", 0.5),
+    ],
+)
+def test_numbers_out_of_their_ranges_are_refused(name: str, value: object) -> None:
     player = POLICIES["period"].player(seed=1)
     for t in range(10):
         step(player, t)
-    for name, value in (
-        ("delta", -1.0),
-        ("p", [1.5] * 18),
-        ("at", [7.0] * 18),
-        ("last", 9.0),
-        ("C", [-1.0] * 18),
-        ("rows", 0.5),
-    ):
-        document = json.loads(player.save())
-        assert name in document["player"]["state"]
-        document["player"]["state"][name] = value
-        from holdfast.players.saves import check_sum
-
-        document["check"] = check_sum(document["player"])
-        with pytest.raises(hf.BadSavedState):
-            hf.Player.load(json.dumps(document))
+    with pytest.raises(hf.BadSavedState, match=f"{name} must be"):
+        hf.Player.load(resigned(player.save(), lambda content: content["state"].update({name: value})))
 
 
 @pytest.mark.parametrize("name", ["one cost", "period", "pairs"])
@@ -153,6 +154,9 @@ def test_losses_that_are_not_known() -> None:
     ):
         player.tell(losses=[0.1, 0.2, math.nan])
     player.tell(losses=[0.1, 0.2, 0.9])
+    player.ask()
+    player.tell(losses=[0.1, 0.2, math.nan])  # what was known in between counts
+    assert player._state.known[2] == 0.9
     player.ask(available=["north", "south"])
     player.tell(losses={"north": 0.1, "south": None})
     assert player._state.known.tolist() == [0.1, 0.2, 1.0]  # one that was not available counts as the worst
@@ -197,6 +201,7 @@ def test_wrong_losses_are_refused_and_nothing_changes(losses: object, said: str)
         ({"forecast": [[0.1, 0.2, math.nan]]}, "finite"),
         ({"forecast": "sunny"}, "finite"),
         ({"forecast": {"north": [0.1]}}, "for each of the 3 arms"),
+        ({"forecast": [[0.1, 0.2, 0.3]], "available": []}, "at least one arm"),
         ({"switching_cost": 0.3}, "is not announced to hedge-switch"),
     ],
 )
@@ -249,6 +254,12 @@ def test_forecasts_by_name_and_in_units_are_the_same() -> None:
         named.ask(forecast={name: [100 * row[i] for row in rows] for i, name in enumerate(NAMES)})
     )
     assert np.allclose(plain._state.forecast, named._state.forecast)
+    for losses in rows * 10:
+        plain.tell(losses)
+        named.tell([100 * loss for loss in losses])
+        assert NAMES[plain.ask()] == named.ask()
+    assert named.certificate == pytest.approx(100 * plain.certificate)
+    assert plain.certificate > 0.5
 
 
 def test_the_best_plan_with_a_cost_for_each_pair() -> None:
@@ -258,7 +269,7 @@ def test_the_best_plan_with_a_cost_for_each_pair() -> None:
     draw = np.random.default_rng(8)
     for seed in range(5):
         losses, points = draw.random((6, 3)), draw.random(3)
-        table = np.abs(points[:, None] - points) * (seed + 1) / 2
+        table = (np.abs(points[:, None] - points) + 0.5 * (points[:, None] - points)) * (seed + 1) / 2
         plan = hf.best_plan(losses, table)
         costs = {
             arms: sum(losses[t, a] for t, a in enumerate(arms)) + sum(table[a, b] for a, b in pairwise(arms))

@@ -33,9 +33,6 @@ FEW = settings(max_examples=12 if COMPILED else 3)
 pytestmark = pytest.mark.plain
 
 
-# ------------------------------------------------------------------------------- the contract of every policy
-
-
 @every_policy
 @FEW
 @given(steps=pieces(40), saved_after=st.sets(st.integers(0, 39)), seed=seeds)
@@ -100,14 +97,6 @@ def test_different_seeds_and_replications_play_different_games(name):
 
 
 @every_policy
-def test_a_player_leaves_its_policy_alone(name):
-    case = EVERY[name]
-    before = repr(case.policy), packed_parameters(case.policy, case.policy.parameters()).tolist()
-    Game(case).play(100)
-    assert (repr(case.policy), packed_parameters(case.policy, case.policy.parameters()).tolist()) == before
-
-
-@every_policy
 def test_two_players_of_one_policy_share_nothing(name):
     case = EVERY[name]
     alone = Game(case, 3).play(60).arms
@@ -159,28 +148,22 @@ def test_probabilities_are_those_the_arm_was_drawn_from(name):
 
 
 @every_policy
-def test_looking_changes_nothing(name):
-    game = Game(EVERY[name]).play(37)
+def test_a_game_leaves_its_policy_alone_and_looking_leaves_the_game_alone(name):
+    case, policy = EVERY[name], EVERY[name].policy
+    described = repr(policy), packed_parameters(policy, policy.parameters()).tolist()
+    game = Game(case).play(37)
     saved = game.player.save()
     for _ in range(3):
         assert repr(game.player).startswith("<Player of ")
         assert game.player.rounds == 37
         assert game.player.save() == saved
-        if EVERY[name].policy.knows_probabilities and (game.player.hold or EVERY[name].announce is None):
+        if policy.knows_probabilities and (game.player.hold or case.announce is None):
             game.player.probabilities[:] = 7.0  # a copy: nobody's state
         assert game.player.save() == saved
-
-
-@every_policy
-def test_what_is_saved_is_json_of_this_version(name):
-    saved = Game(EVERY[name]).play(20).player.save()
     document = json.loads(saved)
-    assert document["format"] == "holdfast.player"
-    assert document["version"] == 1
-    assert document["player"]["policy"]["policy"] == EVERY[name].policy.id
-
-
-# ------------------------------------------------------------------------------------ units, rewards, numbers
+    assert (document["format"], document["version"]) == ("holdfast.player", 1)
+    assert document["player"]["policy"]["policy"] == policy.id
+    assert (repr(policy), packed_parameters(policy, policy.parameters()).tolist()) == described
 
 
 @pytest.mark.parametrize(("low", "unit"), [(0.0, 4.0), (-64.0, 128.0), (1024.0, 0.5), (-3.0, 2.0)])
@@ -247,43 +230,30 @@ def test_a_reward_is_a_loss_turned_over(low, high):
 
 @pytest.mark.parametrize("number", [np.float64, np.float32, np.float16])
 def test_numpy_numbers_are_numbers(number):
-    plain, numpy_numbers = (
-        TsallisSwitch(3, switching_cost=2.5).player(seed=4),
-        TsallisSwitch(np.int64(3), switching_cost=number(2.5)).player(seed=np.int64(4)),
-    )
+    plain = TsallisSwitch(3, switching_cost=2.5).player(seed=4)
+    numpy_numbers = TsallisSwitch(np.int64(3), switching_cost=number(2.5)).player(seed=np.int64(4))
     for t in range(60):
         arm = plain.ask()
         assert numpy_numbers.ask() == arm
         plain.tell(loss_of(t, arm))
         numpy_numbers.tell(number(loss_of(t, arm)), rounds=np.int32(1))
+    for player, losses in ((plain, (0.0, 1.0)), (numpy_numbers, (np.uint64(0), 1))):
+        for loss in losses:
+            player.ask()
+            player.tell(loss)
     assert numpy_numbers.save() == plain.save()
 
 
-def test_whole_numbers_are_losses():
-    player = TsallisSwitch(3, switching_cost=0.0).player(seed=4)
-    for loss in (0, 1, np.int8(1), np.uint64(0)):
-        player.ask()
-        player.tell(loss)
-    assert player.rounds == 4
-
-
-def test_named_arms_are_asked_and_numbered_arms_are_ints():
-    names = ["us-east", "eu-west"]
-    player = TsallisSwitch(arms=names, switching_cost=0).player(seed=1)
-    assert player.ask() in names
-    names[0] = "changed"
-    assert player.policy.arms == ("us-east", "eu-west")
-    assert TsallisSwitch(2, switching_cost=0.0, arms=("a", "b")).n_arms == 2
-    assert type(TsallisSwitch(2, switching_cost=0.0).player(seed=1).ask()) is int
-
-
 def test_names_change_nothing_but_the_names():
-    numbered, named = (
-        TsallisSwitch(3, switching_cost=1.0).player(seed=3),
-        TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.0).player(seed=3),
-    )
+    names = ["a", "b", "c"]
+    policies = TsallisSwitch(3, switching_cost=1.0), TsallisSwitch(arms=names, switching_cost=1.0)
+    numbered, named = (policy.player(seed=3) for policy in policies)
+    names[0] = "changed"
+    assert policies[1].arms == ("a", "b", "c")
+    assert TsallisSwitch(3, switching_cost=1.0, arms=("a", "b", "c")) == policies[1]
     for t in range(100):
         arm = numbered.ask()
+        assert type(arm) is int
         assert named.ask() == "abc"[arm]
         for player in (numbered, named):
             player.tell(loss_of(t, arm))

@@ -109,6 +109,11 @@ def test_a_sum_of_several_rounds_may_round():
     player.tell(-1e-17, rounds=10)
     player.tell(10.0, rounds=10)
     assert player.hold == 0
+    player = BlockExp3(2, switching_cost=120.0, horizon=10**4, units=(-10, 30)).player(seed=1)
+    player.ask()
+    refused(player, InvalidParameter, lambda p: p.tell(91.0, rounds=3), "loss of 3 rounds must be from -30 to 90")
+    player.tell(-10.0 * player.hold * (1 + 1e-15), rounds=player.hold)
+    assert Player.load(player.save()).save() == player.save()  # its estimates are not below 0
 
 
 @pytest.mark.parametrize(
@@ -194,8 +199,12 @@ def test_announcements_at_the_wrong_time_or_to_the_wrong_policy_are_refused():
     refused(player, OutOfTurn, lambda p: p.probabilities, "ask(switching_cost=...)")
     player = TsallisInf(3, loss_bound="announced").player(seed=1)
     refused(player, InvalidParameter, lambda p: p.ask(loss_bound=0.0), "loss_bound must be", "0.0")
-    player = TsallisSwitch(3, switching_cost=1.0).player(seed=1)
-    refused(player, InvalidParameter, lambda p: p.ask(switching_cost=2.0), "switching_cost is not announced to")
+    player = TsallisSwitch(3, switching_cost=4.0).player(seed=1)
+    for _ in range(2):  # also inside a block
+        refused(player, InvalidParameter, lambda p: p.ask(switching_cost=2.0), "switching_cost is not announced to")
+        player.ask()
+    player = VaryingTsallisSwitch(3).player(seed=1)
+    assert player.ask(switching_cost=9.0) == player.ask(switching_cost=1.0) == player.ask()
 
 
 def test_a_schedule_that_ends_says_so():

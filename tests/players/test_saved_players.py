@@ -1,7 +1,8 @@
-"""Saved players: damaged and foreign data, and those of another version, are refused, the rest continues."""
+"""Saved players: damaged and foreign data are refused, and no module is imported that the caller did not allow."""
 
 import json
 import math
+import sys
 from dataclasses import dataclass
 
 import hypothesis.strategies as st
@@ -10,11 +11,8 @@ from every_policy import CASES, Game
 from hypothesis import given
 from saved_players import resigned
 
-from holdfast import (
-    BadSavedState,
-    Player,
-    TsallisSwitch,
-)
+from holdfast import BadSavedState, Exp3, InvalidParameter, Player, TsallisSwitch
+from holdfast.policies.registry import allowed_policy
 
 pytestmark = pytest.mark.plain
 
@@ -97,14 +95,22 @@ def test_data_of_another_version_are_refused(saved, version):
         lambda c: c["state"].update(colour=1.0),
         lambda c: c.update(state=[]),
         lambda c: c.update(block=[]),
+        lambda c: c["state"].update(n=1.5),
+        lambda c: c["state"].update(w=[-1.0, 0.5]),
+        lambda c: c["state"].update(fresh=2.0),
         lambda c: c["block"].pop("y"),
         lambda c: c["block"].update(arm=7),
         lambda c: c.update(stream=[1, 2]),
         lambda c: c.update(stream=[0, 0, 0, -1]),
+        lambda c: c.update(stream=[0, 0, 0, 0]),
         lambda c: c.update(left=-1),
+        lambda c: c.update(left=0),
+        lambda c: c.update(left=99),
+        lambda c: c.update(block=None),
         lambda c: c.update(rounds="7"),
         lambda c: c.update(pieces=[None]),
         lambda c: c.update(bounds=[]),
+        lambda c: c.update(bounds=[1.0, 0.0]),
         lambda c: c["policy"].update(n_arms=0),
         lambda c: c["policy"].update(policy="exp4"),
         lambda c: c["policy"].update(colour="red"),
@@ -168,3 +174,49 @@ def test_a_mistake_in_ones_own_class_is_no_damage(saved):
     with pytest.raises(KeyError, match="rate") as mistake:
         Player.load(text, allow=[Mistaken])
     assert mistake.traceback[-1].name == "parameters"
+
+
+SOURCE = """
+import holdfast as hf
+
+print("this code ran")
+
+class Stranger(hf.Exp3):
+    pass
+"""
+
+
+@pytest.fixture
+def stranger(tmp_path, monkeypatch):
+    """A module beside the file, and a saved game that names it."""
+    (tmp_path / "strangers_module.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield resigned(Exp3(3).player(seed=1).save(), lambda c: c["policy"].update(policy="strangers_module:Stranger"))
+    sys.modules.pop("strangers_module", None)
+
+
+@pytest.mark.parametrize("allow", [(), ["exp3"], ["strangers"], ["strangers_module:Other"], [Exp3], ["os"]])
+def test_a_module_that_is_not_allowed_is_not_imported(stranger, allow, capsys):
+    with pytest.raises(BadSavedState) as refusal:
+        Player.load(stranger, allow=allow)
+    refusal.match(r"allow=\['strangers_module:Stranger'\] imports the module strangers_module; got")
+    assert "strangers_module" not in sys.modules
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("allow", ["strangers_module", "strangers_module:Stranger"])
+def test_a_module_or_class_that_is_allowed_is(stranger, allow, capsys):
+    player = Player.load(stranger, allow=["exp3", allow])
+    assert type(player.policy).__name__ == "Stranger"
+    assert capsys.readouterr().out == "this code ran\n"
+    kind = type(player.policy)
+    assert type(Player.load(stranger, allow=[kind]).policy) is kind
+    assert Player.load(stranger, policy=kind(3)).policy == kind(3)
+
+
+def test_what_is_allowed_must_be_a_list_of_policies():
+    with pytest.raises(InvalidParameter, match="allow must be a list of classes or names"):
+        allowed_policy("os:system", "os:system")
+    with pytest.raises(InvalidParameter, match=r"policy must name a class derived from holdfast.Policy"):
+        allowed_policy("pathlib:Path", ["pathlib"])

@@ -13,8 +13,8 @@ import pytest
 from kernel_game import KernelGame, stream_of
 
 import holdfast as hf
-from holdfast.bounds import safety
-from holdfast.decisions.why import why
+from holdfast.bounds import own
+from holdfast.decisions.status import why
 from holdfast.kernels import COMPILED, Kernels, Scalar, kernel
 from holdfast.numerics.random import uniform
 from holdfast.players.saves import check_sum
@@ -202,7 +202,7 @@ def test_lemma_I3_phases_that_end_in_different_epochs():
         T = begun[-1] * (1 + rng.random()) if taken else 1.0
         for power in closest:
             most = sum((b - a) ** power for a, b in zip(begun, [*taken, T], strict=True))
-            share = most / (safety._phases(power) * T**power)
+            share = most / (own._phases(power) * T**power)
             closest[power] = max(closest[power], share)
     assert all(0.98 < share <= 1.0 for share in closest.values())
 

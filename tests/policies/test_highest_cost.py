@@ -51,13 +51,14 @@ def test_a_game_with_the_highest_cost_can_be_played_saved_and_loaded(name, n_arm
 
 @pytest.mark.parametrize("name", KNOW_IT)
 def test_a_higher_cost_is_refused_at_the_start(name):
-    policy = KNOW_IT[name]
-    low, high = policy.units
-    for cost in (1.01 * HIGHEST_COST * (high - low), 1e50):
+    """In units that do not begin at 0, too: the highest cost is taken, a higher one is not."""
+
+    def begin(cost):
+        told = {"switching_cost": cost} if policy.announces else {}
+        return (policy if told else replace(policy, switching_cost=cost)).player(seed=1).ask(**told)
+
+    policy = replace(KNOW_IT[name], units=(-8.0, 8.0)) if "guarded" not in name else KNOW_IT[name]
+    begin(HIGHEST_COST * policy.unit)
+    for cost in (1.01 * HIGHEST_COST * policy.unit, 1e50):
         with pytest.raises(hf.InvalidParameter, match=r"switching_cost must be .*, at most"):
-            begin(policy, cost)
-
-
-def begin(policy, cost):
-    told = {"switching_cost": cost} if policy.announces else {}
-    return (policy if told else replace(policy, switching_cost=cost)).player(seed=1).ask(**told)
+            begin(cost)

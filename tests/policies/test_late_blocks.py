@@ -1,12 +1,12 @@
 """A block is a value: it may be kept, and observed late and out of order, while others are open."""
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
-from every_policy import CASES, HORIZON, loss_of
-from kernel_game import KernelGame
+from every_policy import CASES, HORIZON, Case, loss_of
+from kernel_game import KernelGame, stream_of
 from statistics_of_samples import SEED
 
 import holdfast as hf
@@ -36,11 +36,13 @@ def test_elimination_alone_waits_for_losses():
     }
 
 
-class Open(NamedTuple):
-    block: Any
-    twin: Any
-    loss: float
-    rounds: int
+def begun(game: KernelGame, case: Case, numbers: range) -> list[tuple[float, int, Any]]:
+    """What each of these blocks will have lost, its rounds, and the block itself."""
+    found = []
+    for n in numbers:
+        arm, length = game.choose(case.told(n))
+        found.append((length * case.highest_loss(n) * loss_of(n, arm), length, game.kept_block()))
+    return found
 
 
 @pytest.mark.slow
@@ -52,21 +54,19 @@ def test_late_losses_against_the_naive_twin(name):
     """
     case, rng = CASES[name], np.random.default_rng(SEED)
     game, oracle = KernelGame(case.policy, name), case.oracle()
-    waiting: list[Open] = []
+    waiting: list[Any] = []
     for n in range(1, 300 if COMPILED else 60):
-        announced = case.announce(n) if case.announce else None
         oracle.C = differences(game.state.C).tolist()
         u = game.next_uniform()
-        arm, length = game.choose(announced)
-        assert (arm, length) == oracle.choose(u, announced)
+        (block,) = begun(game, case, range(n, n + 1))
+        assert (game.block.arm[0], block[1]) == oracle.choose(u, case.told(n))
         assert game.p == pytest.approx(oracle.p, rel=1e-11, abs=0)
-        assert float(game.block.probability[0]) == pytest.approx(oracle.p[arm], rel=1e-11)
-        loss = length * case.highest_loss(n) * loss_of(n, arm)
-        waiting.append(Open(game.kept_block(), oracle.block(), loss, length))
+        assert float(game.block.probability[0]) == pytest.approx(oracle.p[int(game.block.arm[0])], rel=1e-11)
+        waiting.append((block, oracle.block()))
         while waiting and (len(waiting) > 5 or rng.random() < 0.5):
-            late = waiting.pop(int(rng.integers(len(waiting))))
-            game.observe(late.loss, late.rounds, late.block)
-            oracle.observe(late.loss, late.rounds, late.twin)
+            (loss, rounds, late), twin = waiting.pop(int(rng.integers(len(waiting))))
+            game.observe(loss, rounds, late)
+            oracle.observe(loss, rounds, twin)
         scale = max(differences(oracle.C).max(), 1.0)
         assert differences(game.state.C) == pytest.approx(differences(oracle.C), rel=1e-9, abs=1e-9 * scale)
 
@@ -77,18 +77,13 @@ def test_any_order_of_observations_comes_to_the_same(name):
     case = CASES[name]
     game = KernelGame(case.policy, name)
     for n in range(1, 41):
-        arm, length = game.choose(case.announce(n) if case.announce else None)
-        game.observe(length * case.highest_loss(n) * loss_of(n, arm), length)
-    kept = []
-    for n in range(41, 45):
-        arm, length = game.choose(case.announce(n) if case.announce else None)
-        kept.append((length * case.highest_loss(n) * loss_of(n, arm), length, game.kept_block()))
+        game.observe(*begun(game, case, range(n, n + 1))[0])
     results = []
-    for order in itertools.permutations(kept):
+    for order in itertools.permutations(begun(game, case, range(41, 45))):
         other = game.copy()
-        for loss, rounds, block in order:
-            other.observe(loss, rounds, block)
-        other.choose(case.announce(45) if case.announce else None)
+        for block in order:
+            other.observe(*block)
+        other.choose(case.told(45))
         results.append((differences(other.state.C), other.p))
     for C, p in results[1:]:
         assert pytest.approx(results[0][0], rel=1e-9, abs=1e-9 * max(results[0][0].max(), 1e-300)) == C
@@ -121,16 +116,35 @@ def test_part_of_a_block_may_be_observed():
     assert whole.state.C.tolist() == part.state.C.tolist()
 
 
+@pytest.mark.parametrize("fallback", ["tsallis-switch", "adaptive"])
 @pytest.mark.parametrize(("paused", "resumed", "counts"), [(0, 0, True), (0, 1, False), (1, 1, False), (1, 0, False)])
-def test_a_round_from_before_a_pause_is_corrected_after_it_and_one_of_a_pause_that_is_over_is_not(
-    paused, resumed, counts
+def test_a_round_from_before_a_pause_counts_after_it_and_one_of_a_pause_that_is_over_does_not(
+    paused, resumed, counts, fallback
 ):
-    game = Game(hf.PausedTsallis(2, switching_cost=1.0), seed=3)
+    game = Game(hf.PausedTsallis(2, switching_cost=1.0, fallback=fallback), seed=3)
     game.begin()
     block, game.state.paused[0] = game.block.copy(), float(paused)
     block[list(game.policy.kernels.block_layout.kinds).index("paused")] = float(paused)
     game.state.phase[0], game.state.paused[0] = 2.0, float(resumed)
+    before = game.numbers.tolist(), game.state.C.tolist()
+    game.observe(block, 1.0, 1.0)
+    assert ((game.numbers.tolist(), game.state.C.tolist()) != before) == counts
     assert game.correct(block, 1.0, 0.25, 0.0) == counts
+
+
+@pytest.mark.parametrize("policy", [hf.Exp3(2), hf.TsallisInf(2)], ids=lambda policy: policy.id)
+def test_the_least_estimate_follows_a_correction(policy):
+    """And s with it, so that x = min C − s stays where it is."""
+    game = KernelGame(policy)
+    C, least, s = game.state.C, game.state.least, getattr(game.state, "s", game.state.least)  # EXP3 has no s
+    game.choose(stream=stream_of(0.25))
+    C[:] = [0.0, 10.0]
+    game.observe(1.0, 1)
+    assert least[0] == C[0] > 1.0
+    x = least[0] - s[0]
+    assert game.game.correct(game.kept_block(), 1.0, 0.25, 0.0)
+    assert least[0] == C[0] < 1.0
+    assert least[0] - s[0] == pytest.approx(x)
 
 
 @pytest.mark.parametrize("name", LATE)
@@ -142,20 +156,16 @@ def test_a_total_may_be_corrected_after_it_was_observed(name):
     case = CASES[name]
     corrected, twin = (KernelGame(case.policy, name) for _ in range(2))
     for game, total in ((corrected, 1.0), (twin, 0.25)):
-        begun = []
-        for n in range(1, 6):
-            _, length = game.choose(case.announce(n) if case.announce else None)
-            begun.append((game.kept_block(), float(length)))
-        first, rounds = begun[0]
+        (_, rounds, first), *others = begun(game, case, range(1, 6))
         game.observe(total * rounds, rounds, first)
-        for block, lasted in begun[1:]:
+        for _, lasted, block in others:
             game.observe(0.5 * lasted, lasted, block)
-    found = corrected.game.correct(first, rounds, 0.25 * rounds, 0.0)
+    found = corrected.game.correct(first, float(rounds), 0.25 * rounds, 0.0)
     assert found == (type(case.policy).correct is not hf.Policy.correct)
     if not found:
         return
     assert differences(corrected.state.C) == pytest.approx(differences(twin.state.C), rel=1e-12, abs=1e-12)
-    draws = [game.choose(case.announce(6) if case.announce else None) for game in (corrected, twin)]
+    draws = [game.choose(case.told(6)) for game in (corrected, twin)]
     if case.estimates:
         assert draws[0] == draws[1]
         assert corrected.p == pytest.approx(twin.p, rel=1e-11)

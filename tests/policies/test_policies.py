@@ -2,6 +2,7 @@
 
 import math
 import sys
+from typing import Any
 
 import hypothesis.strategies as st
 import naive
@@ -11,70 +12,32 @@ from every_policy import CASES, EVERY, HORIZON, loss_of
 from hypothesis import given
 from kernel_game import KernelGame
 from statistics_of_samples import SEED
+from twins import coins, play_alike
 
 import holdfast as hf
-from holdfast import BaSE, Exp3, InvalidParameter, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
+from holdfast import Exp3, InvalidParameter, TsallisInf, TsallisSwitch
 from holdfast.kernels import COMPILED
 from holdfast.policies.registry import POLICIES, make_policy
 
+pytestmark = pytest.mark.plain
+
 WITH_ORACLE = [name for name, case in CASES.items() if case.oracle]
-ROUNDS_TO_PLAY = HORIZON if COMPILED else 400
-
-
-def block_loss(t: int, rounds: int, arm: int, highest: float) -> float:
-    return highest * sum(loss_of(s, arm) for s in range(t, t + rounds))
-
-
-def choose_alike(case, game, oracle, n, t, *, rel):
-    """Block n of both games, from the same uniform: the same arm for the same rounds, p to `rel`."""
-    announced = case.announce(n) if case.announce else None
-    u = game.next_uniform()
-    arm, length = game.choose(announced)
-    other_arm, other_length = oracle.choose(u, announced)
-    rounds = min(length, HORIZON - t)
-    assert (arm, rounds) == (other_arm, min(other_length, HORIZON - t))
-    assert game.p == pytest.approx(oracle.p, rel=rel, abs=0)
-    return arm, rounds
+ROUNDS = HORIZON if COMPILED else 400
 
 
 @(pytest.mark.slow if COMPILED else pytest.mark.plain)
-@pytest.mark.plain
 @pytest.mark.parametrize("name", WITH_ORACLE)
 def test_one_step_from_the_same_state_equals_the_naive_step(name):
-    """p to 1e-12 in every block of a game, the oracle put back into the game's own state before each."""
+    """p to 1e-12 in every block of a game."""
     case = CASES[name]
-    game, oracle = KernelGame(case.policy), case.oracle()
-    t = n = 0
-    while t < ROUNDS_TO_PLAY:
-        n += 1
-        arm, rounds = choose_alike(case, game, oracle, n, t, rel=1e-12)
-        loss = block_loss(t, rounds, arm, case.highest_loss(n))
-        game.observe(loss, rounds)
-        oracle.observe(loss, rounds)
-        if hasattr(oracle, "C"):
-            oracle.C = game.state.C.tolist()
-        t += rounds
+    table = np.array([[loss_of(t, arm) for arm in range(case.policy.n_arms)] for t in range(ROUNDS)])
+    play_alike(case, KernelGame(case.policy), table, ROUNDS, rel=1e-12, from_same_state=True)
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("name", WITH_ORACLE)
 def test_a_short_game_plays_the_naive_arms(name):
-    """The two games side by side, each with its own estimates: the same arms for the same time.
-
-    An error in p goes into the next estimates and grows; where one arm is better it does so slowly.
-    """
     case = CASES[name]
-    table = np.random.default_rng(SEED).random((HORIZON, case.policy.n_arms)) < 0.5
-    table[:, -1] &= np.arange(HORIZON) % 5 < 3
-    game, oracle = KernelGame(case.policy, name), case.oracle()
-    t = n = 0
-    while t < ROUNDS_TO_PLAY:
-        n += 1
-        arm, rounds = choose_alike(case, game, oracle, n, t, rel=1e-6)
-        loss = float(table[t : t + rounds, arm].sum()) * case.highest_loss(n)
-        game.observe(loss, rounds)
-        oracle.observe(loss, rounds)
-        t += rounds
+    play_alike(case, KernelGame(case.policy, name), coins(ROUNDS, case.policy.n_arms), ROUNDS, rel=1e-6)
 
 
 STEPS = {
@@ -86,7 +49,6 @@ STEPS = {
 }
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("name", STEPS)
 @given(C=st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=6, max_size=6), n=st.integers(1, 10**6))
 def test_one_step_from_any_state_equals_the_naive_weights(name, C, n):
@@ -105,7 +67,6 @@ ESTIMATING = [name for name, case in CASES.items() if case.estimates and not nam
 
 
 @(pytest.mark.slow if COMPILED else pytest.mark.plain)
-@pytest.mark.plain
 @pytest.mark.parametrize("name", ESTIMATING)
 def test_estimates_are_unbiased(name):
     """Σ_I p_I (estimate if I is drawn) is the loss of every arm, in every block: exactly, not in a sample.
@@ -117,59 +78,19 @@ def test_estimates_are_unbiased(name):
     game = KernelGame(case.policy, name)
     rng = np.random.default_rng(SEED)
     for n in range(1, 120 if COMPILED else 40):
-        announced = case.announce(n) if case.announce else None
         before, expected, ahead = game.state.C.copy(), np.zeros(K), game.copy()
-        _, length = ahead.choose(announced)
+        _, length = ahead.choose(case.told(n))
         losses = rng.random(K) * length * case.highest_loss(n)
         for arm in range(K):
-            other = game.if_drawn(arm, ahead.p, announced)
+            other = game.if_drawn(arm, ahead.p, case.told(n))
             other.observe(losses[arm], length)
             estimate = other.state.C - before
             expected += ahead.p[arm] * (estimate - estimate[0])
         assert expected == pytest.approx(losses - losses[0], rel=1e-9, abs=1e-9 * length)
-        arm, _ = game.choose(announced)
+        arm, _ = game.choose(case.told(n))
         game.observe(losses[arm], length)
 
 
-@pytest.mark.plain
-def test_reduced_variance_subtracts_half_from_likely_arms_only():
-    """b_i = ½ where p_i ≥ η² = 16/t: no arm before t = 16, the likely ones after (Zimmert and Seldin 2021)."""
-    game, seen = KernelGame(TsallisInf(3, estimator="reduced-variance")), set()
-    for t in range(1, 400):
-        before = game.state.C.copy()
-        arm, _ = game.choose()
-        p = game.p
-        baseline = np.where(p >= 16 / t * (1 + 1e-9), 0.5, 0.0)
-        unsure = np.abs(p * t / 16 - 1) < 1e-8
-        loss = loss_of(t, arm)
-        game.observe(loss, 1)
-        change = game.state.C - before
-        expected = baseline.copy()
-        expected[arm] += (loss - baseline[arm]) / p[arm]
-        if not unsure.any():
-            assert change - change[0] == pytest.approx(expected - expected[0], rel=1e-9, abs=1e-9)
-        assert t >= 16 or not baseline.any()
-        seen.add(tuple(baseline))
-    assert len(seen) > 2
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize(
-    "policy",
-    [TsallisSwitch(1, switching_cost=2.0), TsallisInf(1), Exp3(1), BaSE(1, horizon=50), VaryingTsallisSwitch(1)],
-)
-def test_one_arm_is_played(policy):
-    game = KernelGame(policy)
-    for n in range(60):
-        arm, length = game.choose(announced=1.5)
-        assert arm == 0
-        assert game.p.tolist() == [1.0]
-        game.observe(length * (n % 2), length)
-    for numbers in game.state:
-        assert np.isfinite(numbers).all()
-
-
-@pytest.mark.plain
 @pytest.mark.parametrize("estimator", ["importance-weighted", "reduced-variance"])
 def test_losses_common_to_all_arms_are_moved_out_of_the_estimates(estimator):
     """p depends on differences of C only; kept near zero they stay exact however long the game."""
@@ -187,17 +108,12 @@ def test_losses_common_to_all_arms_are_moved_out_of_the_estimates(estimator):
     assert shifted.state.C.max() < 2.0**20
 
 
-# ------------------------------------------------------------------------------------------ given schedules
-
-
-@pytest.mark.plain
 def test_given_arrays_and_iterators_are_lists_too():
     given_lists = TsallisSwitch(2, block_lengths=[1, 2], learning_rates=[1.0, 0.5])
     assert TsallisSwitch(2, block_lengths=np.array([1, 2]), learning_rates=np.array([1.0, 0.5])) == given_lists
     assert TsallisSwitch(2, block_lengths=(n for n in (1, 2)), learning_rates=(r for r in (1.0, 0.5))) == given_lists
 
 
-@pytest.mark.plain
 def test_a_function_that_breaks_the_rules_later_is_refused_when_it_does():
     policy = TsallisSwitch(2, block_lengths=lambda n: 1, learning_rates=lambda n: 1.0 if n < 100 else 2.0)
     player = policy.player(seed=1)
@@ -208,7 +124,6 @@ def test_a_function_that_breaks_the_rules_later_is_refused_when_it_does():
         player.ask()
 
 
-@pytest.mark.plain
 def test_parameters_cover_a_horizon_or_say_what_is_missing():
     policy = TsallisSwitch(2, block_lengths=[2, 2, 2], learning_rates=[1.0] * 3)
     assert policy.blocks_covered(policy.parameters_reaching(horizon=6)) == 3
@@ -218,10 +133,6 @@ def test_parameters_cover_a_horizon_or_say_what_is_missing():
     assert endless.blocks_covered(endless.parameters_reaching(horizon=1000)) >= 500
 
 
-# ------------------------------------------------------------------------------------- policies as values
-
-
-@pytest.mark.plain
 @pytest.mark.parametrize("name", [name for name in EVERY if name != "tsallis-switch, functions"])
 def test_settings_make_the_policy_again(name):
     policy = EVERY[name].policy
@@ -235,9 +146,42 @@ class Mine(hf.Exp3):
     """A policy of one's own, with the id of another."""
 
 
-@pytest.mark.plain
 def test_settings_name_the_class_of_ones_own_policy(monkeypatch):
     monkeypatch.setitem(sys.modules, Mine.__module__, sys.modules[__name__])
     result = hf.simulate(Mine(2), hf.Bernoulli([0.1, 0.2]), horizon=5, switching_cost=1.0, replications=1)
     assert result.provenance["policies"]["exp3"]["policy"] == f"{Mine.__module__}:Mine"
     assert type(make_policy(Mine(2).settings())) is Mine
+
+
+STATE: dict[str, Any] = {"n": 5.0, "C": [4.0, 1.0, 3.0, 2.0], "least": 1.0, "beta": 0.25, "moved": 7.0, "fresh": 1.0}
+STATE |= {"W": [1.0, 2.0, 3.0, 4.0], "level": [0.1, 0.2, 0.3, 0.4], "root": [0.5] * 4, "total": 1.0, "last_arm": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("kept", "C", "last_arm"),
+    [
+        ([1, 2, 3], [1.0, 3.0, 2.0], 2),
+        ([0, 2, 3], [4.0, 3.0, 2.0], 2),
+        ([0, 1, 2], [4.0, 1.0, 3.0], 0),
+        ([0, 1, 2, 3, None], [4.0, 1.0, 3.0, 2.0, 1.0], 3),
+        ([2, None, 3], [3.0, 1.0, 2.0], 2),
+    ],
+)
+@pytest.mark.parametrize("policy", [Exp3(4), TsallisInf(4), hf.AdaptiveTsallisSwitch(4, switching_cost=1.0)])
+def test_estimates_stay_with_their_arms_when_others_come_and_go(policy, kept, C, last_arm):
+    """A new arm has the estimate of the best one, also of one that retires."""
+    names = policy.state_layout.saved_kinds
+    state = {name: [0.5] * 4 if kind.per_arm else 0.5 for name, kind in names.items()}
+    state |= {name: value for name, value in STATE.items() if name in names}
+    after = policy.carried_over(state, kept)
+    assert after["C"] == C
+    assert after.get("least", min(C)) == min(C)
+    assert after.get("last_arm", last_arm) == last_arm
+    assert after.get("moved", 0.0) == after.get("fresh", 0.0) == 0.0
+    assert after.get("s", 0.5 + min(C) - 1.0) == 0.5 + min(C) - 1.0
+    if "w" in after:  # a new arm was not in the last draw
+        assert after["w"] == [pytest.approx(0.0) if arm is None else 0.5 for arm in kept]
+    if "root" in after:
+        assert sum(root**2 for root in after["root"]) == pytest.approx(1.0)
+        assert after["level"] == [0.25 if arm is None else STATE["level"][arm] for arm in kept]
+        assert after["W"] == [0.0 if arm is None else STATE["W"][arm] for arm in kept]

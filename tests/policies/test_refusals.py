@@ -79,22 +79,17 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), SCHEDULES)
-def test_schedules(settings, message):
+SETTINGS = [
+    *((hf.TsallisSwitch, {}, *row) for row in SCHEDULES),
+    *((hf.BaSE, {"horizon": 100}, *row) for row in ELIMINATION),
+    *((hf.AdaptiveTsallisSwitch, {"switching_cost": 1.0}, *row) for row in CONSTANTS),
+]
+
+
+@pytest.mark.parametrize(("kind", "others", "settings", "message"), SETTINGS)
+def test_settings(kind, others, settings, message):
     with pytest.raises(hf.InvalidParameter, match=message):
-        hf.TsallisSwitch(2, **settings)
-
-
-@pytest.mark.parametrize(("settings", "message"), ELIMINATION)
-def test_elimination(settings, message):
-    with pytest.raises(hf.InvalidParameter, match=message):
-        hf.BaSE(3, **({"horizon": 100} | settings))
-
-
-@pytest.mark.parametrize(("settings", "message"), CONSTANTS)
-def test_constants(settings, message):
-    with pytest.raises(hf.InvalidParameter, match=message):
-        hf.AdaptiveTsallisSwitch(3, **{"switching_cost": 1.0, **settings})
+        kind(3, **(others | settings))
 
 
 @pytest.mark.parametrize(("make", "message"), OTHERS)

@@ -1,6 +1,7 @@
 """The rivals: against their naive twins arm for arm, with late losses, and what their sources say of their regret."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import naive
@@ -8,96 +9,85 @@ import naive_adaptive
 import naive_rivals
 import numpy as np
 import pytest
-from every_policy import CASES
+from every_policy import CASES, EVERY, Case
+from kernel_game import KernelGame
 from statistics_of_samples import SEED, assert_mean_at_most
+from twins import coins, play_alike
 
 import holdfast as hf
 from holdfast.kernels import COMPILED
-from holdfast.numerics.random import uniform
 from holdfast.players.game import Game
+from holdfast.policies.policy import packed_parameters
+
+pytestmark = pytest.mark.plain
 
 HORIZON = 3000 if COMPILED else 200
 K = 5
 
-TWINS: dict[str, tuple[hf.Policy, Any]] = {
-    "ucb1, cooldown": (hf.Ucb1(K, cooldown=9), naive_rivals.Ucb1(K, 9)),
-    "ucb1, threshold": (hf.Ucb1(K, threshold=0.2), naive_rivals.Ucb1(K, 1, 0.2)),
-    "ucb1, bold": (hf.Ucb1(K, exploration=0.3), naive_rivals.Ucb1(K, c=0.3)),
-    "thompson": (hf.ThompsonSampling(K), naive_rivals.Thompson(K)),
-    "thompson, hesitant": (hf.ThompsonSampling(K, cooldown=6, threshold=0.1), naive_rivals.Thompson(K, 6, 0.1)),
-    "ucb2, slow": (hf.Ucb2(K, alpha=0.01), naive_rivals.Ucb2(K, 0.01)),
-    "ucb2, doubling": (hf.Ucb2(K, alpha=1.0), naive_rivals.Ucb2(K, 1.0)),
-    "ts2": (hf.BatchedThompson(K), naive_rivals.Ts2(K, 0.1)),
-    "batched-elimination": (
-        hf.BatchedElimination(K, horizon=HORIZON, batches=6),
-        naive_rivals.BatchedElimination(K, HORIZON, 6),
+TWINS = {
+    "ucb1, cooldown": Case(hf.Ucb1(K, cooldown=9), lambda: naive_rivals.Ucb1(K, 9)),
+    "ucb1, threshold": Case(hf.Ucb1(K, threshold=0.2), lambda: naive_rivals.Ucb1(K, 1, 0.2)),
+    "ucb1, bold": Case(hf.Ucb1(K, exploration=0.3), lambda: naive_rivals.Ucb1(K, c=0.3)),
+    "thompson": Case(hf.ThompsonSampling(K), lambda: naive_rivals.Thompson(K)),
+    "thompson, hesitant": Case(
+        hf.ThompsonSampling(K, cooldown=6, threshold=0.1), lambda: naive_rivals.Thompson(K, 6, 0.1)
     ),
-    "base, random order": (
+    "ucb2, slow": Case(hf.Ucb2(K, alpha=0.01), lambda: naive_rivals.Ucb2(K, 0.01)),
+    "ucb2, doubling": Case(hf.Ucb2(K, alpha=1.0), lambda: naive_rivals.Ucb2(K, 1.0)),
+    "ts2": Case(hf.BatchedThompson(K), lambda: naive_rivals.Ts2(K, 0.1)),
+    "batched-elimination": Case(
+        hf.BatchedElimination(K, horizon=HORIZON, batches=6), lambda: naive_rivals.BatchedElimination(K, HORIZON, 6)
+    ),
+    "base, random order": Case(
         hf.BaSE(K, horizon=HORIZON, order="random", gamma=0.1),
-        naive.BaSE(K, HORIZON, "geometric", 0.1, order="random"),
+        lambda: naive.BaSE(K, HORIZON, "geometric", 0.1, order="random"),
     ),
-    "lazy-exp3": (hf.LazyExp3(K, switching_cost=2.0), naive_rivals.LazyExp3(K, 2.0)),
-    "lazy-exp3, no cost": (hf.LazyExp3(K, switching_cost=0.0), naive_rivals.LazyExp3(K, 0.0)),
-    "amir, no cost": (hf.AmirTsallis(K, switching_cost=0.0, horizon=HORIZON), naive.TsallisInf(K)),
-    "amir-anytime": (hf.AnytimeAmirTsallis(K, switching_cost=5.0), naive_rivals.Amir(K, 5.0)),
-    "paused-tsallis, adaptive": (
+    "lazy-exp3": Case(hf.LazyExp3(K, switching_cost=2.0), lambda: naive_rivals.LazyExp3(K, 2.0)),
+    "lazy-exp3, no cost": Case(hf.LazyExp3(K, switching_cost=0.0), lambda: naive_rivals.LazyExp3(K, 0.0)),
+    "amir, no cost": Case(hf.AmirTsallis(K, switching_cost=0.0, horizon=HORIZON), lambda: naive.TsallisInf(K)),
+    "amir-anytime": Case(hf.AnytimeAmirTsallis(K, switching_cost=5.0), lambda: naive_rivals.Amir(K, 5.0)),
+    "paused-tsallis, adaptive": Case(
         hf.PausedTsallis(K, switching_cost=2.0, budget=0.1, fallback="adaptive"),
-        naive_rivals.Paused(K, 2.0, 0.1, naive_adaptive.Adaptive),
+        lambda: naive_rivals.Paused(K, 2.0, 0.1, naive_adaptive.Adaptive),
     ),
-    "paused-tsallis, no cost": (hf.PausedTsallis(K, switching_cost=0.0), naive.TsallisInf(K)),
-    "spb-blocks, no cost": (
+    "paused-tsallis, no cost": Case(hf.PausedTsallis(K, switching_cost=0.0), lambda: naive.TsallisInf(K)),
+    "tsallis-inf, one arm": Case(hf.TsallisInf(1), lambda: naive.TsallisInf(1)),
+    "varying, one arm": Case(hf.VaryingTsallisSwitch(1), lambda: naive.VaryingTsallisSwitch(1), lambda n: n % 4),
+    "exp3, one arm": Case(hf.Exp3(1), lambda: naive.Exp3(1)),
+    "base, one arm": Case(hf.BaSE(1, horizon=HORIZON), lambda: naive.BaSE(1, HORIZON, "geometric")),
+    "spb-blocks, no cost": Case(
         hf.StabilityPenaltyBiasMatching(K, switching_cost=0.0, horizon=HORIZON),
-        naive_rivals.Spb(K, 0.0, HORIZON),
+        lambda: naive_rivals.Spb(K, 0.0, HORIZON),
     ),
-    "spb-blocks, one arm": (
+    "spb-blocks, one arm": Case(
         hf.StabilityPenaltyBiasMatching(1, switching_cost=0.4, horizon=HORIZON),
-        naive_rivals.Spb(1, 0.4, HORIZON),
+        lambda: naive_rivals.Spb(1, 0.4, HORIZON),
     ),
-    "spm, one arm": (hf.StabilityPenaltyMatching(1, switching_cost=0.4), naive_rivals.Spm(1, 0.4)),
-    "ewma": (hf.Ewma(K, switching_cost=1.0), naive_rivals.Ewma(K, 1.0, 30, 100, 3000, 0.002)),
-    "ewma, no looks": (
+    "spm, one arm": Case(hf.StabilityPenaltyMatching(1, switching_cost=0.4), lambda: naive_rivals.Spm(1, 0.4)),
+    "ewma": Case(hf.Ewma(K, switching_cost=1.0), lambda: naive_rivals.Ewma(K, 1.0, 30, 100, 3000, 0.002)),
+    "ewma, no looks": Case(
         hf.Ewma(K, switching_cost=0.3, memory=2, fading=50, looks=0.0),
-        naive_rivals.Ewma(K, 0.3, 2, 100, 50, 0.0),
+        lambda: naive_rivals.Ewma(K, 0.3, 2, 100, 50, 0.0),
     ),
-    "fail-over, all fail": (hf.FailOver(K, fast=3, retry=400), naive_rivals.FailOver(K, 3, 1000, 0.3, 400)),
+    "fail-over, all fail": Case(hf.FailOver(K, fast=3, retry=400), lambda: naive_rivals.FailOver(K, 3, 1000, 0.3, 400)),
 }
 """Beside the variants of `every_policy`."""
-SEVERAL = (naive.BaSE, naive_rivals.Thompson, naive_rivals.Ts2, naive_rivals.LazyExp3)
-"""Those that draw more than one uniform for a block."""
 
 
 @(pytest.mark.slow if COMPILED else pytest.mark.plain)  # it is the compiler that takes long
-@pytest.mark.plain
 @pytest.mark.parametrize("name", TWINS)
 def test_a_game_plays_the_naive_arms(name):
-    """From the same uniforms, each with its own sums: the same arms for the same rounds, to the horizon and past it."""
-    policy, twin = TWINS[name]
-    table = np.random.default_rng(SEED).random((2 * HORIZON, policy.n_arms)) < 0.5
-    table[:, -1] &= np.arange(2 * HORIZON) % 5 < 3
-    game, t = Game(policy, seed=3), 0
-    while t < HORIZON:
-        ahead = game.stream.copy()
-        arm, length = game.begin()
-        u = (lambda stream=ahead: uniform(stream)) if isinstance(twin, SEVERAL) else uniform(ahead)
-        assert (arm, length) == twin.choose(u)
-        rounds = min(length, HORIZON - t)
-        loss = float(table[t : t + rounds, arm].sum())
-        game.observe(game.block, loss, rounds)
-        twin.observe(loss, rounds)
-        if policy.knows_probabilities:
-            assert game.probabilities() == pytest.approx(twin.p, rel=1e-6)
-        t += rounds
+    case = TWINS[name]
+    play_alike(case, KernelGame(case.policy, name), coins(HORIZON, case.policy.n_arms), HORIZON, rel=1e-6)
 
 
-LATE = {name: policy for name, (policy, _) in TWINS.items() if policy.n_arms > 1 and not policy.waits_for_losses}
-LATE |= {name: case.policy for name, case in CASES.items() if not (case.estimates or case.policy.waits_for_losses)}
+LATE = TWINS | {name: case for name, case in CASES.items() if not case.estimates}
 
 
-@pytest.mark.plain
-@pytest.mark.parametrize("name", LATE)
+@pytest.mark.parametrize("name", [name for name, case in LATE.items() if not case.policy.waits_for_losses])
 def test_losses_may_come_late_and_in_any_order(name):
     """Twenty blocks are always out; the sums are those of the blocks that were told, and the game goes on."""
-    game, out, rng, told = Game(LATE[name], seed=4), [], np.random.default_rng(SEED), 0.0
+    game, out, rng, told = Game(LATE[name].policy, seed=4), [], np.random.default_rng(SEED), 0.0
     for n in range(400 if COMPILED else 60):
         game.begin(0.0)
         out.append(game.block.copy())
@@ -113,7 +103,6 @@ def test_losses_may_come_late_and_in_any_order(name):
         assert math.isclose(sum(state["C"]), told, rel_tol=1e-12)
 
 
-@pytest.mark.plain
 def test_a_loss_of_an_earlier_phase_is_of_no_use_to_amir():
     policy = hf.AnytimeAmirTsallis(3, switching_cost=0.0)
     game = Game(policy, seed=1)
@@ -126,7 +115,6 @@ def test_a_loss_of_an_earlier_phase_is_of_no_use_to_amir():
     assert game.saved_state() == before
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("policy", [hf.ThompsonSampling(3), hf.BatchedThompson(3)])
 def test_who_does_not_know_its_probabilities_says_so(policy):
     player = policy.player(seed=1)
@@ -138,14 +126,36 @@ def test_who_does_not_know_its_probabilities_says_so(policy):
     assert hf.Player.load(player.save()).save() == player.save()
 
 
-@pytest.mark.plain
-def test_thresholds_and_costs_are_in_the_units_of_the_losses():
-    for kind, own in ((hf.Ucb1, "threshold"), (hf.ThompsonSampling, "threshold"), (hf.LazyExp3, "switching_cost")):
-        plain, scaled = kind(3, **{own: 0.25}), kind(3, **{own: 4.0}, units=(-8.0, 8.0))
-        assert plain.parameters() == scaled.parameters()
+@pytest.mark.parametrize(
+    ("kind", "setting", "scaled"),
+    [
+        (hf.Ucb1, {"threshold": 0.25}, {"threshold": 4.0}),
+        (hf.ThompsonSampling, {"threshold": 0.25}, {"threshold": 4.0}),
+        (hf.FailOver, {"margin": 0.25}, {"margin": 4.0}),
+        (hf.FailOver, {"margin": 0.3}, {}),
+        (hf.ThresholdCooldown, {"threshold": 0.25}, {"threshold": -4.0}),  # a level, not a difference
+        (hf.ThresholdCooldown, {"threshold": 0.5}, {}),
+    ],
+)
+def test_thresholds_are_in_the_units_of_the_losses(kind, setting, scaled):
+    assert kind(3, **setting).parameters() == kind(3, **scaled, units=(-8.0, 8.0)).parameters()
 
 
-# ------------------------------------------------------------------------------------- what their sources say
+@pytest.mark.parametrize("name", [name for name in EVERY if hasattr(EVERY[name].policy, "switching_cost")])
+def test_switching_costs_are_in_the_units_of_the_losses(name):
+    policy: Any = EVERY[name].policy
+    cost = policy.switching_cost
+    if cost != "announced":
+        cost = (np.array(cost) * 16 / policy.unit).tolist()
+    scaled = replace(policy, switching_cost=cost, units=(-8.0, 8.0))
+    found, expected = (packed_parameters(one, one.parameters()).tolist() for one in (scaled, policy))
+    assert found == expected
+
+
+def test_a_table_of_costs_is_reduced_to_its_largest_entry():
+    with pytest.warns(UserWarning, match="the largest of the table, 3"):
+        policy = hf.TsallisSwitch(3, switching_cost=[[0, 1, 2], [1, 0, 2], [3, 2, 0]])
+    assert policy.switching_cost == 3
 
 
 def costs_of(policy: hf.Policy, world: hf.Environment, T: int, lam: float, replications: int) -> np.ndarray:

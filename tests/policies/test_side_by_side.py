@@ -21,6 +21,8 @@ from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.tasks import WORTH_ALL_LANES, Task, run_task
 
+pytestmark = pytest.mark.plain
+
 
 def side_by_side_task(policy: hf.Policy, environment: hf.Environment, horizon: int, costs: Costs, count: int) -> Task:
     marks = (1, horizon // 3, horizon)
@@ -31,16 +33,8 @@ def side_by_side_task(policy: hf.Policy, environment: hf.Environment, horizon: i
     ("policy", "means", "costs"),
     [
         (hf.TsallisSwitch(8, switching_cost=1.0), [0.45] + [0.5] * 7, Costs.of(1.0)),
-        (
-            hf.TsallisSwitch(3, switching_cost=900.0),
-            [0.2, 0.5, 1.0],
-            Costs.of(900.0),
-        ),  # blocks beyond the binomial tables
-        (
-            hf.TsallisSwitch(12, switching_cost=0.5),
-            list(np.linspace(0.1, 0.9, 12)),
-            Costs.of(0.5),
-        ),  # more means than tables
+        (hf.TsallisSwitch(3, switching_cost=900.0), [0.2, 0.5, 1.0], Costs.of(900.0)),  # beyond the binomial tables
+        (hf.TsallisSwitch(12, switching_cost=0.5), np.linspace(0.1, 0.9, 12).tolist(), Costs.of(0.5)),  # more means
         (hf.VaryingTsallisSwitch(4), [0.0, 0.3, 1.0, 0.3], Costs.of(Power(0.5))),  # λ_n tabulated further on the way
         (hf.TsallisInf(20), [0.4] + [0.5] * 19, Costs.of(0.0)),
         (hf.TsallisInf(5, estimator="reduced-variance"), [0.2] + [0.6] * 4, Costs.of(0.0)),
@@ -51,7 +45,6 @@ def side_by_side_task(policy: hf.Policy, environment: hf.Environment, horizon: i
     ],
     ids=lambda value: value.label if isinstance(value, hf.Policy) else None,
 )
-@pytest.mark.plain
 def test_games_side_by_side_are_the_games_one_by_one(policy, means, costs):
     """A row with idle columns, and the same replications alone: the very same bits at every checkpoint."""
     horizon = 4000 if COMPILED else 60
@@ -83,9 +76,8 @@ EXP3 = hf.Exp3(3).kernels
 
 
 @pytest.mark.slow
-@pytest.mark.plain
 def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
-    """A subclass that replaces a kernel is played by it, and side by side only where it says so itself."""
+    """And side by side only where it says so itself."""
 
     class Forgetful(hf.Exp3):
         kernels = EXP3._replace(observe=learn_nothing)
@@ -95,16 +87,14 @@ def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
 
     assert hf.Exp3(3).kernels.side_by_side
     assert not Stubborn(3).kernels.side_by_side
-    settings = {"horizon": 9, "switching_cost": 1.0, "replications": 40, "seed": 3}
-    result = hf.simulate(Stubborn(3), hf.Bernoulli([0.1, 0.2, 0.4]), **settings)
+    settings = {"switching_cost": 1.0, "replications": 40, "seed": 3}
+    result = hf.simulate(Stubborn(3), hf.Bernoulli([0.1, 0.2, 0.4]), horizon=9, **settings)
     assert result.frame.filter(round=9)["pseudo_regret"].to_list() == pytest.approx([9 * (0.4 - 0.1)] * 40)
     assert (result.frame["switches"] == 1).all()
-    player = Stubborn(3).player(seed=0)
-    assert player.ask() == 2
-    learning, forgetful = (
-        hf.simulate(policy, hf.Bernoulli([0.0, 1.0, 1.0]), **{**settings, "horizon": 400}).frame["pseudo_regret"].max()
-        for policy in (hf.Exp3(3), Forgetful(3))
-    )
+    assert Stubborn(3).player(seed=0).ask() == 2
+    world = hf.Bernoulli([0.0, 1.0, 1.0])
+    found = [hf.simulate(policy, world, horizon=400, **settings).frame for policy in (hf.Exp3(3), Forgetful(3))]
+    learning, forgetful = (frame["pseudo_regret"].max() for frame in found)
     assert learning < forgetful / 2
 
 
@@ -129,21 +119,10 @@ class AsTold(hf.Exp3):
         return Told(*self.told)
 
 
-AGAINST_THE_RULES = [
-    (5.0, 1.0),
-    (2.0, 1.0),
-    (-1.0, 1.0),
-    (0.5, 1.0),
-    (math.nan, 1.0),
-    (0.0, 0.0),
-    (0.0, 2.5),
-    (0.0, -3.0),
-    (0.0, math.nan),
-    (0.0, math.inf),
-]
+AGAINST_THE_RULES = [(arm, 1.0) for arm in (5.0, 2.0, -1.0, 0.5, math.nan)]
+AGAINST_THE_RULES += [(0.0, rounds) for rounds in (0.0, 2.5, -3.0, math.nan, math.inf)]
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("told", AGAINST_THE_RULES)
 def test_a_kernel_against_the_rules_ends_in_an_error(told):
     """In a simulation and in a player: never an arm that there is not, nor memory that is nobody's."""
@@ -169,7 +148,7 @@ print(digest.hexdigest())
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the name of an x86-64 processor")
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64") or not COMPILED, reason="code of x86-64")
 def test_the_same_bits_on_an_older_processor():
     """Compiled for one of 2008: vector registers of two numbers, no fused multiply-add."""
     older = {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}  # its code is kept apart
@@ -182,7 +161,6 @@ def test_the_same_bits_on_an_older_processor():
 
 
 @pytest.mark.slow
-@pytest.mark.plain
 @given(st.integers(1, 5000), st.integers(1, 40), st.sampled_from([hf.Exp3(2), hf.BaSE(2, horizon=10), hf.Exp3(40_000)]))
 def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
     environment = hf.Bernoulli([0.5] * policy.n_arms)

@@ -7,7 +7,7 @@ import pytest
 import holdfast as hf
 from holdfast.data.records import read_trace
 from holdfast.environments.tables import prefix_sums
-from holdfast.replays.games import ClippedTable, expected_game
+from holdfast.replays.games import ClippedTable, clipping_note, expected_game
 
 ROUNDS, CLIP = 400, (0.0, 200.0)
 RNG = np.random.default_rng(11)
@@ -70,6 +70,11 @@ def test_what_was_clipped_is_said(found):
     )
 
 
+def test_what_lies_at_an_end_is_not_outside():
+    said = clipping_note(np.array([0.0, 200.0, 200.1, -0.1, 5.0]), CLIP, rewards=False)
+    assert "clipped to 0 to 200: 2 of 5 lie outside" in said
+
+
 def test_a_few_outliers_are_noticed():
     spoiled = hf.replay(SPIKES, "follow-the-leader", rescale=True, **OPTIONS)
     (note,) = [note for note in spoiled.notes if "learn slowly" in note]
@@ -103,12 +108,6 @@ def test_forecasts_are_heard_clipped_too():
         hf.replay(SPIKES, "hedge-switch:forecast_rounds=8", clip=CLIP, forecasts=f, **OPTIONS) for f in (far, near)
     )
     assert one.frame.equals(other.frame)
-
-
-@pytest.mark.parametrize("options", [{"units": (0, 2000)}, {"rescale": True}])
-def test_one_range_is_enough(options):
-    with pytest.raises(hf.InvalidParameter, match="clip has the units of what policies hear: leave out units and resc"):
-        hf.replay(SPIKES, OWN, clip=CLIP, **options, **OPTIONS)
 
 
 def test_a_record_of_short_numbers_is_clipped_to_any():

@@ -172,6 +172,10 @@ def test_rounds_by_number_and_by_time_are_the_same():
         assert found.known_at.tolist() == [0, 0, 3, 3]
         assert found.rounds.tolist() == [0, 1, 4, 3]
         assert found.losses[0].tolist() == [0.9, 0.1]  # in the order of the record
+    earned = read_forecasts(table([0], [0]), trace, negative=True)
+    assert earned.losses.tolist() == [[-0.9, -0.1]]
+    between = TIMES[2] + (TIMES[3] - TIMES[2]) / 2
+    assert read_forecasts(table([between] * 2, [TIMES[3], TIMES[5]]), trace).known_at.tolist() == [3, 3]
 
 
 def test_what_is_over_when_it_is_issued_and_what_is_after_the_record_is_left_out():

@@ -3,13 +3,16 @@
 import itertools
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
 import holdfast as hf
-from holdfast.replays.logged import evaluate_log
+from holdfast.replays.logged import _known_rounds, evaluate_log
+from holdfast.text import five_digits
 
 TABLE = np.array([[0.9, 0.1, 0.4], [0.2, 0.7, 0.6], [0.3, 0.8, 0.0], [1.0, 0.5, 0.1], [0.6, 0.0, 0.9]])
 LENGTHS = (1, 2, 1, 1)
@@ -185,13 +188,75 @@ def test_probabilities_that_do_not_fit_the_draws_are_refused():
         log.of_arm(0)
 
 
+@pytest.mark.parametrize(("played", "fits"), [(579, True), (580, False), (421, True), (420, False)])
+def test_probabilities_fit_within_five_standard_errors(played, fits):
+    """Of 1,000 tosses of a coin each weight is 0 or 2, one off its mean: five errors are 158.1."""
+    middle = np.random.default_rng(1).permutation(np.repeat([0, 1], [played - 2, 1000 - played]))
+    arms = np.array([0, *middle, 0])
+    log = hf.LoggedData(arms, np.ones(1000), np.full(1000, 0.5), blocks="rounds")
+    if fits:
+        assert log.of_arm(0).effective_blocks == played
+    else:
+        with pytest.raises(
+            hf.InvalidParameter, match=rf"add up to about 1000, the rounds, ± 31.62 .*a sum of {2 * played}"
+        ):
+            log.of_arm(0)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "blocks", "missing", "kept"),
+    [
+        (["told", "late", "missing", "told"], [1, 1, 2, 3], None, [(0, 1.0), (1, 2.0), (2, 3.0), (3, 4.0)]),
+        (["told", "late", "missing", "told"], [1, 1, 2, 3], 9.0, [(0, 1.0), (1, 2.0), (2, 9.0), (3, 4.0)]),
+        (["told", "forced", "rule", "moved"], [1, 2, 3, 4], None, [(0, 1.0)]),
+        (["told", "told", "told", "open"], [1, 2, 2, 2], None, None),  # its block begins before the half of the log
+        (["told", "told", "told", "open"], [1, 2, 3, 3], None, [(0, 1.0), (1, 2.0)]),
+        (["told", "told", "told", "open"], None, None, [(0, 1.0), (1, 2.0), (2, 3.0)]),
+        (["told", "told", "open", "told"], [1, 2, 3, 4], None, [(0, 1.0), (1, 2.0)]),
+        (["told", "open", "told", "told"], [1, 2, 3, 4], None, None),
+    ],
+)
+def test_rounds_of_a_log_that_count(statuses, blocks, missing, kept):
+    """Drawn by the policy, and with a loss that is final."""
+    read: dict[str, Any] = {"status": np.array(statuses), "loss": np.arange(1.0, 5.0), "arm": np.arange(4)}
+    read["block"] = None if blocks is None else np.array(blocks)
+    if kept is None:
+        with pytest.raises(hf.InvalidParameter, match="must have losses that are final"):
+            _known_rounds(read, missing)
+    else:
+        found = _known_rounds(read, missing)
+        assert list(zip(found["arm"], found["loss"], strict=True)) == kept
+
+
+def test_the_table_of_a_log_is_what_was_estimated():
+    rng = np.random.default_rng(8)
+    arms = rng.integers(2, size=500)
+    frame = pl.DataFrame({"a": np.array(["east", "west"])[arms], "l": rng.random(500) + arms, "p": np.full(500, 0.5)})
+    found = evaluate_log(frame, {"arm": "a", "loss": "l", "probability": "p", "block": "rounds"}, [0.0, 2.5])
+    for lam in (0.0, 2.5):
+        head, *rows, played = found._table(lam)
+        assert head == [f"λ = {lam:g}", "doubly robust", "self-normalised", "inverse propensity", "sample"]
+        assert [row[0] for row in rows] == ["only east", "only west", "a random arm", "a draw each round"]
+        for name, *cells, sample in rows:
+            one: Any = found.found[name]
+            costs = [one.cost(lam, kind) for kind in ("doubly_robust", "self_normalised", "inverse_propensity")]
+            assert cells == [f"{five_digits(cost.losses)} ± {five_digits(cost.high - cost.losses)}" for cost in costs]
+            assert sample == f"{one.effective_blocks:.0f}"
+        switches = 1 + (arms[1:] != arms[:-1]).sum()
+        assert played[1] == five_digits(frame["l"].sum() + lam * switches)
+        assert all(cell in str(found) for row in rows for cell in row)
+    (first, *_) = [row for row in found.rows() if row["policy"] == "only west" and row["switching_cost"] == 2.5]
+    cost = found.found["only west"].cost(2.5, first["estimator"])
+    assert [first[name] for name in ("cost", "cost_low", "cost_high")] == [cost.losses, cost.low, cost.high]
+
+
 @pytest.mark.plain
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"probabilities": None}, r"probabilities must be there for every round: log player.probability"),
-        ({"probabilities": [0.5, None, 0.5]}, r"probabilities at row 1 must be there for every round: log player.prob"),
-        ({"probabilities": [0.5, math.nan, 0.5]}, r"probabilities at row 1 must be there for every round"),
+        ({"probabilities": None}, r"probabilities must be given for every round: log player.probability"),
+        ({"probabilities": [0.5, None, 0.5]}, r"probabilities at row 1 must be given for every round: log player.prob"),
+        ({"probabilities": [0.5, math.nan, 0.5]}, r"probabilities at row 1 must be given for every round"),
         (
             {"probabilities": [0.5, 0.5, 0.0]},
             r"probabilities at row 2 must be above 0 and at most 1.*player.probability",
@@ -269,6 +334,19 @@ def test_an_arm_that_was_added_is_named_with_its_rounds():
         log.of_arm("c")
     later = hf.LoggedData(arms[400:], losses[400:], chances[400:], blocks="rounds", arm_names=["a", "b", "c"])
     assert later.of_arm("c").rounds == 600
+
+
+@pytest.mark.parametrize("times", [[1, 2, 2, 3], [1, 3, 2, 4]])
+def test_time_does_not_run_backwards(times):
+    frame = pl.DataFrame({"arm": [0, 1, 0, 1], "loss": [0.5] * 4, "probability": [0.5] * 4, "when": times})
+    columns = {"arm": "arm", "loss": "loss", "probability": "probability", "block": "rounds", "time": "when"}
+    backwards = times != sorted(times)
+    error, words = (
+        hf.HoldfastError,
+        "'when' that does not run backwards; got 'row 3'" if backwards else "nothing can be",
+    )
+    with pytest.raises(error, match=words):
+        evaluate_log(frame, columns, [0.0])
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

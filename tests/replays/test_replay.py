@@ -2,16 +2,43 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 from statistics_of_samples import assert_mean
 
 import holdfast as hf
+from holdfast.data.records import read_trace
+from holdfast.experts import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
 from holdfast.policies.registry import make_policy
-from holdfast.replays.games import likely_periods
+from holdfast.replays.games import (
+    WHOLE,
+    ClippedTable,
+    Forecasts,
+    Piece,
+    PieceRunner,
+    PlayedGame,
+    Stretch,
+    likely_periods,
+    outlier_note,
+)
+from holdfast.replays.report import (
+    _coloured,
+    _stretch,
+    _time,
+    cost_by_lambda,
+    cost_rows,
+    running_cost,
+    tradeoff,
+    which_arm,
+)
+from holdfast.replays.run import _fingerprint, periods_note
+from holdfast.text import five_digits, mean_count, short
 
 RNG = np.random.default_rng(5)
 ROUNDS, ARMS = 150, 3
@@ -31,14 +58,8 @@ BY_HAND = {
 
 @pytest.fixture(scope="module")
 def found():
-    policies = [
-        "adaptive",
-        "tsallis-switch",
-        "exp3",
-        "hold-forever",
-        "follow-the-leader:cooldown=5,name=follow-the-leader-cooldown-5",
-        "base-arithmetic",
-    ]
+    leader = "follow-the-leader:cooldown=5,name=follow-the-leader-cooldown-5"
+    policies = ["adaptive", "tsallis-switch", "exp3", "hold-forever", leader, "base-arithmetic"]
     return hf.replay(LOSSES, policies, switching_cost=[LAM, 2.0], replications=5, seed=3)
 
 
@@ -126,6 +147,120 @@ def test_plans_are_those_of_best_plan(found):
     rows = found.plans_frame().filter(pl.col("switching_cost") == LAM)
     assert rows.height == found.plans[LAM].switches
     assert rows["first_round"][0] == 1
+
+
+def interval_of(sample):
+    """Student's, without the function that makes those of a replay; equal numbers have none."""
+    return (
+        stats.t.interval(0.95, len(sample) - 1, sample.mean(), stats.sem(sample))
+        if np.ptp(sample)
+        else (sample[0],) * 2
+    )
+
+
+def drawn(chart, panel=0):
+    """Points and band of each line of a panel."""
+    lines = chart.rows[0].panels[panel].lines
+    return {
+        one.series: [list(map(float, part)) for part in (one.x, one.y, one.low, one.high) if part is not None]
+        for one in lines
+    }
+
+
+def test_pictures_show_the_games_played(found):
+    learn = [name for name in BY_HAND if name != "hold-forever"]
+    fixed = LOSSES.sum(axis=0)
+    best = int(fixed.argmin())
+    totals = {lam: {name: found.standing(lam).costs[name] for name in BY_HAND} for lam in (LAM, 2.0)}
+    bases = np.array([fixed[best] + LAM, fixed[best] + 2.0])
+    plans = [hf.best_plan(LOSSES, lam).cost for lam in (LAM, 2.0)]
+    for panel, shown in ((0, lambda cost: cost), (1, lambda cost: 100 * (np.array(cost) - bases) / bases)):
+        lines = drawn(cost_by_lambda(found), panel)
+        assert lines.keys() == {*learn, "best plan", f"only {best}"}
+        for name in learn:
+            ends = zip(*(interval_of(totals[lam][name]) for lam in (LAM, 2.0)), strict=True)
+            for line, cost in zip(
+                lines[name], [None, [totals[lam][name].mean() for lam in totals], *ends], strict=True
+            ):
+                assert line == ([LAM, 2.0] if cost is None else pytest.approx(shown(cost)))
+        assert lines["best plan"] == [[LAM, 2.0], pytest.approx(shown(plans))]
+        assert lines[f"only {best}"][1] == pytest.approx(shown(bases.tolist()))
+    games = found.result.frame.filter(pl.col("stretch") == "whole", pl.col("switching_cost") == LAM)
+    staying = np.cumsum(LOSSES[:, best]) + LAM
+    for panel, less in ((0, 0.0), (1, staying)):
+        lines = drawn(running_cost(found, LAM), panel)
+        for name in learn:
+            costs = np.array(games.filter(policy=name).sort("replication", "round")["total_cost"]).reshape(5, ROUNDS)
+            low, high = np.array([interval_of(sample) for sample in costs.T]).T
+            expected = [np.arange(1, ROUNDS + 1), *(part - less for part in (costs.mean(axis=0), low, high))]
+            assert lines[name] == [pytest.approx(part) for part in expected]
+        assert lines[f"only {best}"][1] == pytest.approx(staying - less)
+        assert lines["best plan"][1] == pytest.approx(bill(found.plans[LAM].arms, LOSSES, LAM)[0] - less)
+    lines = drawn(tradeoff(found))
+    for name in BY_HAND:
+        played = [found.standing(lam).played[name] for lam in (LAM, 2.0)]
+        assert lines[name] == [[one.switches.mean() for one in played], [one.losses.mean() for one in played]]
+    frontier = list(zip(*lines["best plan"], strict=True))
+    assert frontier[:10] == [(n, pytest.approx(hf.best_plan(LOSSES, 0.0, max_switches=n).cost)) for n in range(1, 11)]
+    assert frontier[10:] == [
+        (plan.switches, plan.losses) for plan in (found.plans[2.0], found.plans[LAM]) if plan.switches > 10
+    ]
+    bands = which_arm(found, LAM).held
+    assert bands["best plan"].tolist() == found.plans[LAM].arms.tolist()
+    assert all(bands[name].tolist() == found.held[LAM, name].each_round().tolist() for name in BY_HAND)
+
+
+def test_the_table_shows_the_games_played(found):
+    standing, sums = found.standing(LAM), np.sort(LOSSES.sum(axis=0))
+    base, plan = sums[0] + LAM, hf.best_plan(LOSSES, LAM)
+
+    def row(name, cost, half, *cells):
+        overs = [f"{100 * (cost / less - 1):+.1f} %".replace("-", "−") for less in (base, plan.cost)]
+        return [name, five_digits(cost) + (f" ± {short(half, 2)}" if half else ""), *cells, *overs]
+
+    expected = []
+    for name in sorted(BY_HAND, key=lambda name: standing.costs[name].mean()):
+        costs, played = standing.costs[name], standing.played[name]
+        counts = five_digits(played.losses.mean()), mean_count(played.switches.mean())
+        expected.append(row(name, costs.mean(), interval_of(costs)[1] - costs.mean(), *counts))
+    arms = LOSSES.sum(axis=0)
+    fixed = {
+        f"best arm: {arms.argmin()}": sums[0],
+        f"worst arm: {arms.argmax()}": sums[-1],
+        "a random arm": sums.mean(),
+    }
+    expected += [row(name, lost + LAM, 0, five_digits(lost), "1") for name, lost in fixed.items()]
+    expected.append(row("best plan", plan.cost, 0, five_digits(plan.losses), str(plan.switches)))
+    within = {limit: hf.best_plan(LOSSES, LAM, max_switches=limit).cost for limit in (2, 5, 10)}
+    expected += [
+        row(f"plan, ≤ {limit} switches", cost, 0, "", "") for limit, cost in within.items() if limit < plan.switches
+    ]
+    assert cost_rows(standing) == expected
+    for part in ("half 2", "quarter 3"):
+        one = found.standing(LAM, part)
+        cheapest = one.ranking()[0] + (", not decided" if one.rivals() else "")
+        overs = [
+            f"{100 * (one.costs[name].mean() / one.best_arm_cost - 1):+.1f} %".replace("-", "−") for name in BY_HAND
+        ]
+        assert _stretch(part, one, list(BY_HAND)) == [part, one.best_arm, cheapest, *overs]
+
+
+def test_a_picture_has_the_users_times_and_colours_for_the_arms_held_most():
+    times = np.array(["2026-01-01", "2026-01-02", "2026-01-03"], dtype="datetime64[D]")
+    assert _time(SimpleNamespace(labels=times, index="day"), np.array([1, 3]))[0].tolist() == times[[0, 2]].tolist()
+    held = {"plan": np.repeat(np.arange(9), [5, 1, 9, 9, 9, 2, 9, 9, 3]), "other": np.array([8] * 4)}
+    arms, numbers = _coloured(SimpleNamespace(arms=list("abcdefghi")), held)
+    assert arms == ["c", "d", "e", "g", "h", "i", "other arms"]
+    assert numbers.tolist() == [6, 6, 0, 1, 2, 6, 3, 4, 5]
+
+
+def test_plans_begin_at_the_users_times():
+    times = pl.datetime_range(pl.datetime(2026, 1, 1), pl.datetime(2026, 1, 7, 5), interval="1h", eager=True)
+    frame = pl.DataFrame({"time": times, **dict(zip("abc", LOSSES.T, strict=True))})
+    rows = hf.replay(frame, ["exp3"], switching_cost=LAM, index="time", replications=2).plans_frame()
+    starts = hf.best_plan(LOSSES, LAM).runs()[0]
+    assert rows["first_round"].to_list() == (starts + 1).tolist()
+    assert rows["label"].to_list() == [times[int(start)] for start in starts]
 
 
 def test_everything_is_in_the_units_of_the_losses(found):
@@ -217,6 +352,8 @@ def test_policies_in_every_form():
         ({"confidence": 95}, "confidence must be a number between 0 and 1"),
         ({"units": (0, 0.5)}, r"losses must have a number from 0 to 0\.5 in row \d+, column \d \(counted from 0\)"),
         ({"units": (0, 1), "rescale": True}, "rescale must be left out where units are given"),
+        ({"units": (0, 1), "clip": (0, 0.5)}, "clip has the units of what policies hear: leave out units and rescale"),
+        ({"rescale": True, "clip": (0, 0.5)}, "clip has the units of what policies hear: leave out units and rescale"),
         ({"policies": ["exp4"]}, r"policies\[0\]\.policy must be one of .* did you mean 'exp3'"),
         ({"policies": ["exp3:gamma"]}, "policies must be an id, or an id with parameters"),
         ({"policies": ["exp3:n_arm=3"]}, r"policies\[0\]\.n_arm is not a parameter"),
@@ -236,16 +373,18 @@ def test_mistakes_name_the_parameter_and_the_rule(settings, message):
         hf.replay(LOSSES, **{"policies": ["exp3"], "switching_cost": 1.0, **settings})
 
 
-def test_losses_that_are_missing_or_all_alike():
-    holed = LOSSES.copy()
-    holed[4, 1] = np.nan
-    with pytest.raises(hf.InvalidParameter, match=r"^losses .*row 4, column 1 .*it is missing"):
-        hf.replay(holed, switching_cost=1.0)
-    holed[4, 1] = np.inf
-    with pytest.raises(hf.InvalidParameter, match=r"^losses must have a finite number in row 4, column 1"):
-        hf.replay(holed, switching_cost=1.0, rescale=True)
-    with pytest.raises(hf.InvalidParameter, match=r"^rescale needs losses that differ"):
-        hf.replay(np.ones((9, 2)), switching_cost=1.0, rescale=True)
+@pytest.mark.parametrize(
+    ("losses", "rescale", "message"),
+    [
+        ([[0.5, 0.5]] * 4 + [[0.5, np.nan]], False, "losses .*row 4, column 1 .*it is missing"),
+        ([[0.5, 0.5]] * 4 + [[0.5, np.inf]], True, "losses must have a finite number in row 4, column 1"),
+        (np.ones((9, 2)), True, "rescale needs losses that differ"),
+        (np.zeros((10, 1)), False, "losses must have at least two arms"),
+    ],
+)
+def test_losses_from_which_nothing_can_be_learnt(losses, rescale, message):
+    with pytest.raises(hf.InvalidParameter, match=f"^{message}"):
+        hf.replay(losses, switching_cost=1.0, rescale=rescale)
 
 
 @pytest.mark.parametrize("shape", [(1, 2), (3, 5), (4, 2)])
@@ -269,6 +408,7 @@ def test_advice_is_decided_only_where_intervals_leave_zero_out(found):
 
 
 def test_frame_and_json_have_every_number(found):
+    assert (found.label(0), found.label(-1)) == ("1", "150")
     assert found.frame.height == 2 * 7 * 6
     row = found.frame.filter(
         pl.col("policy") == "adaptive", pl.col("switching_cost") == LAM, pl.col("stretch") == "whole"
@@ -345,11 +485,6 @@ def test_costs_that_are_not_positive_have_no_per_cent(losses, tmp_path):
     assert "always using" in page
     assert not re.search(r'class="shown">[^<]*%', page)
     assert "above the best fixed arm, %" not in page
-
-
-def test_one_arm_is_nothing_to_decide():
-    with pytest.raises(hf.InvalidParameter, match="losses must have at least two arms"):
-        hf.replay(np.zeros((10, 1)), switching_cost=0.3)
 
 
 # ---- policies that see all losses, forecasts, closed arms, a cost per pair ----
@@ -457,6 +592,9 @@ def test_rewards_are_losses_with_their_sign_turned():
     earned = hf.replay(SWINGS, ["exp3", EXACT], switching_cost=0.1, replications=2, rewards=True)
     lost = hf.replay(-SWINGS, ["exp3", EXACT], switching_cost=0.1, replications=2, units=(-1, 0))
     assert earned.units == (-1.0, 0.0)
+    holed = np.where(HOURS[:, None] % 5 == [0, 7, 7], np.nan, SWINGS)  # where it is not available an arm earns least
+    closed = hf.replay(holed, ["exp3"], switching_cost=0.1, replications=2, rewards=True, missing="unavailable")
+    assert closed.standing().fixed_cost("0") == pytest.approx(0.1 - np.nansum(holed[:, 0]))
     assert earned.frame.equals(lost.frame)
     assert earned.standing().best_arm == str(SWINGS.sum(axis=0).argmax())
     with pytest.raises(hf.InvalidParameter, match=r"^losses must have a number from 0 to 0\.5 in row 0"):
@@ -491,6 +629,123 @@ def test_periods_that_a_record_suggests():
     assert likely_periods(np.zeros((200, 2))) == (24,)
 
 
+def runner_of(monkeypatch, cost, forecasts=None):
+    """A runner whose expected games cost what `cost` says of their policy and of the experts that are mixed."""
+
+    def expected(self, policy, name, marks, label, only=None):
+        zero = np.zeros(1)
+        return PlayedGame(zero + cost(policy, only) - 1.0, zero, zero + 1.0, np.zeros(1, dtype=np.int32))
+
+    monkeypatch.setattr(PieceRunner, "_expected", expected)
+    losses = swings(200, 7, 24)
+    part = Stretch(hf.LossTable.of(read_trace(losses), (0.0, 1.5)), losses, None, forecasts)
+    return PieceRunner({WHOLE: part}, 2, 0, (200,), None)
+
+
+def test_a_replay_is_known_by_all_that_its_numbers_depend_on():
+    def known(losses=LOSSES[:9], labels=None, closed=None, forecasts=None, pairs=None, clip=None):
+        trace = replace(read_trace(losses), labels=labels)
+        table = hf.LossTable.of(trace) if clip is None else ClippedTable.of(trace, clip)
+        part = Stretch(table, losses, closed, forecasts)
+        return _fingerprint(PieceRunner({WHOLE: part}, 2, 0, (9,), None, pairs))
+
+    other = LOSSES[:9].copy()
+    other[-1, -1] = 1.0 - other[-1, -1]
+    given = [Forecasts.of([0], [1], [[value, 0.5, 0.5]]) for value in (0.5, 0.25)]
+    found = [
+        *(known(), known(other), known(labels=np.arange(9)), known(labels=np.arange(1, 10))),
+        *(known(closed=np.eye(9, 3) == at) for at in (0, 1)),
+        *(known(forecasts=one) for one in given),
+        *(known(pairs=((0.0, cost, 1.0),) * 3) for cost in (0.5, 0.75)),
+        *(known(clip=(0.0, end)) for end in (0.5, 0.75)),
+    ]
+    assert len(set(found)) == len(found)
+    assert known() == found[0]
+
+
+def hedge(**settings):
+    return hf.AdaptiveHedgeSwitch(2, switching_cost=0.5, **settings)
+
+
+@pytest.mark.parametrize(
+    ("costs", "period"),
+    [
+        ({None: 9, 7: 5, 24: 4, (7, 24): 6}, 24),
+        ({None: 9, 7: 5, 24: 6, (7, 24): 4}, (7, 24)),
+        ({None: 3, 7: 5, 24: 6, (7, 24): 4}, None),
+        ({None: 3, 7: 3, 24: 6, (7, 24): 4}, None),  # no period unless it saves something
+    ],
+)
+def test_the_period_is_taken_with_which_it_costs_least(monkeypatch, costs, period):
+    runner = runner_of(monkeypatch, lambda policy, only: costs[policy.period])
+    other = Piece(0.5, "exp3", {WHOLE: hf.Exp3(2)}, {})
+    first, second = runner.with_periods([Piece(0.5, "hedge", {WHOLE: hedge(forecast_rounds=0)}, {}), other])
+    assert (first.policy.period, second.policy) == (period, other.policy)
+
+
+@pytest.mark.parametrize(
+    ("periods", "when"),
+    [
+        ({0.1: None, 1.0: None}, None),
+        ({0.1: 7, 1.0: 7}, "a period of 7 rounds"),
+        ({0.1: 7, 1.0: None}, "a period of 7 rounds at λ = 0.1"),
+        ({0.1: 7, 1.0: (7, 24)}, "a period of 7 rounds at λ = 0.1 and a period of 7 and 24 rounds at λ = 1"),
+    ],
+)
+def test_periods_that_were_found_are_said(periods, when):
+    pieces = [Piece(lam, "hedge-switch", {WHOLE: hedge(period=period)}, {}) for lam, period in periods.items()]
+    said = f"hedge-switch plans on {when}: found in this record, where it costs least with it."
+    assert periods_note(pieces) == ([] if when is None else [said])
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_looking_ahead_goes_step_by_step(monkeypatch, given):
+    """Each step mixes the experts of those before it, and more kinds."""
+    kinds = [{FixedArm, WorkFunction}, {Smoothed}, {FoundSeason, SeasonalPlan}, {GivenForecast}]
+    policy = hedge(period=7) if given else hedge(period=7, forecast_rounds=0)
+    seen = []
+
+    def cost(policy, only):
+        seen.append({type(policy.mixed[i]) for i in only})
+        return len(seen)
+
+    runner = runner_of(monkeypatch, cost, Forecasts.of([0], [1], [[0.5, 0.5]]) if given else None)
+    monkeypatch.setattr("holdfast.replays.games.ThreadPoolExecutor", InOrder)
+    found = runner.looking_ahead(
+        [Piece(0.5, "hedge", {WHOLE: policy}, {}), Piece(0.5, "exp3", {WHOLE: hf.Exp3(2)}, {})]
+    )
+    steps = 4 if given else 3
+    assert found == dict(zip(("none", "naive", "seasonal", "given")[:steps], range(1, 5), strict=False))
+    there = {type(expert) for expert in policy.mixed}
+    assert seen == [there & set().union(*kinds[:n]) for n in range(1, steps + 1)]
+    assert seen[-1] == there
+
+
+class InOrder:
+    """Threads that take one after the other."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def map(self, work, values):
+        return map(work, values)
+
+
+@pytest.mark.parametrize(("share", "noted"), [(0.0999, True), (0.1001, False)])
+@pytest.mark.parametrize("rewards", [False, True])
+def test_outliers_are_noted_where_nearly_all_lie_within_a_tenth_of_the_range(share, noted, rewards):
+    losses = 20.0 + 50.0 * share / 0.98 * np.linspace(0, 1, 101)  # of 101 the second and the last but one
+    note = outlier_note(losses[:, None], (10.0, 60.0), rewards=rewards)
+    assert (note is not None) == noted
+    if note is not None:
+        low, high = losses[1], losses[-2]
+        ends = (f"−{high:.3g}", f"−{low:.3g}") if rewards else (f"{low:.3g}", f"{high:.3g}")
+        assert f"lie between {ends[0]} and {ends[1]}, 10 % of the range".replace("−", "-") in note
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("period", [7, 24, 168])
 def test_a_period_found_costs_no_more_than_one_given(period: int) -> None:
@@ -505,8 +760,13 @@ def test_a_period_found_costs_no_more_than_one_given(period: int) -> None:
         assert any("a period of 168 rounds" in note and "found in this record" in note for note in found.notes)
 
 
-def test_a_confidence_keeps_its_digits():
-    losses = np.random.default_rng(1).random((60, 2))
-    found = hf.replay(losses, ["exp3"], switching_cost=0.5, replications=3, confidence=0.999, progress=False)
-    assert "99.9% interval" in str(found)
+@pytest.mark.parametrize(("confidence", "shown"), [(0.999, "99.9%"), (0.8, "80%")])
+def test_intervals_have_the_confidence_asked_for(confidence, shown):
+    losses, options = np.random.default_rng(1).random((60, 2)), {"replications": 3, "progress": False}
+    found = hf.replay(losses, ["exp3"], switching_cost=0.5, confidence=confidence, **options)
+    assert f"{shown} interval" in str(found)
     assert "100%" not in str(found)
+    costs = found.standing().costs["exp3"]
+    low, high = stats.t.interval(confidence, 2, costs.mean(), stats.sem(costs))
+    (row,) = found.frame.filter(policy="exp3", stretch="whole").to_dicts()
+    assert (row["cost_low"], row["cost_high"]) == pytest.approx((low, high))

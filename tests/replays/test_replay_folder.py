@@ -15,20 +15,10 @@ from damage import damaged
 import holdfast as hf
 from holdfast.files import claimed
 
-pytestmark = pytest.mark.slow
-
 LOSSES = np.random.default_rng(2).integers(0, 65, size=(120, 3)) / 64
 SETTINGS = {"policies": ["tsallis-switch", "hold-forever"], "switching_cost": [0.25, 1.0], "replications": 4}
-FILES = {
-    "record.json",
-    "files.json",
-    "replay.json",
-    "replay.parquet",
-    "plans.parquet",
-    "report.html",
-    "pieces",
-    "pictures",
-}
+TABLES = {"record.json", "files.json", "replay.json", "replay.parquet", "plans.parquet"}
+FILES = {*TABLES, "report.html", "pieces", "pictures"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,6 +63,7 @@ def test_what_is_in_the_folder(whole):
     assert len(list((out / "pieces").iterdir())) == 4
 
 
+@pytest.mark.slow
 def test_resuming_plays_nothing_and_gives_the_same(whole, tmp_path):
     out = copied(whole, tmp_path / "out")
     lines = []
@@ -105,6 +96,7 @@ def test_a_folder_that_holds_a_replay_is_not_taken_unasked(whole, tmp_path):
     assert len(list((tmp_path / "mine").iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_damaged_or_swapped_pieces_are_named_and_played_again(whole, tmp_path):
     """The last piece, so that any other that was played anew would be told of before it."""
     out = copied(whole, tmp_path / "out")
@@ -129,6 +121,7 @@ def test_damaged_or_swapped_pieces_are_named_and_played_again(whole, tmp_path):
         hf.replay(LOSSES, out=out, resume=True, **SETTINGS)
 
 
+@pytest.mark.slow
 def test_a_users_file_is_not_replaced(whole, tmp_path):
     out = copied(whole, tmp_path / "out")
     (out / "report.html").write_text("my own remarks")
@@ -144,6 +137,7 @@ def test_a_users_file_is_not_replaced(whole, tmp_path):
         whole[1].write(place)
 
 
+@pytest.mark.slow
 def test_single_files(whole, tmp_path):
     made = whole[1]
     assert json.loads(made.write(tmp_path / "a.json").read_text()) == json.loads(made.json())
@@ -168,6 +162,7 @@ hf.replay(losses, out="out", echo=lambda line: print(line, flush=True), **settin
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", [1, 4])
 def test_a_killed_replay_goes_on(whole, tmp_path, lines):
     """Killed after so many pieces; after the last of them while it writes its files."""
@@ -186,6 +181,7 @@ def test_a_killed_replay_goes_on(whole, tmp_path, lines):
     assert contents(tmp_path / "out") == contents(whole[0])
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_the_replay_goes_on_afterwards(whole, small_disk, tmp_path):
     ballast, out = small_disk / "ballast", small_disk / "out"
     for taken in (62, 48, 0):

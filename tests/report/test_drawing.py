@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from holdfast.report.charts import Line, Panel, Ribbon, in_order, looks, one_panel, result_chart
-from holdfast.report.drawing import draw_chart, draw_panel, draw_ribbon, rendered, styled, write_images
+from holdfast.report.drawing import _power, draw_chart, draw_panel, draw_ribbon, rendered, styled, write_images
 from holdfast.text import counted, decimals, number, three_digits
 
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}
@@ -66,6 +66,16 @@ def test_a_flattened_column_is_logarithmic_in_all_rows(charts):
     assert [charts["adversarial"].logarithmic(i) for i in range(3)] == [True, True, False]
     assert not charts["ties"].logarithmic(0)
     assert charts["two rows"].logarithmic(0)
+
+
+@pytest.mark.parametrize(
+    ("ends", "log"),
+    [((9.9, 9.9, 99.0, 99.0), True), ((9.9, 9.8, 99.0, 99.0, 99.0), False), ((9.91, 9.91, 99.0, 99.0), False)],
+)
+def test_an_axis_is_logarithmic_where_half_of_the_lines_would_be_flat(ends, log):
+    """Below a tenth of the highest."""
+    lines = tuple(Line(str(i), [1, 2], [1.0, end * (0.999 if end < 9.905 else 1.0)]) for i, end in enumerate(ends))
+    assert one_panel(Panel("cost", lines)).logarithmic(0) == log
 
 
 def test_a_logarithmic_axis_begins_below_the_end_of_every_line():
@@ -151,7 +161,8 @@ def test_a_ribbon_is_drawn_where_arms_were_held():
     (bars,) = axes.collections
     drawn = [tuple(np.asarray(path.vertices)[[0, 2], 0]) for path in bars.get_paths()]
     assert drawn == [(0, 3 / 8), (3 / 8, 5 / 8), (5 / 8, 1)]
-    assert axes.get_xlim() == (0, 1)
+    assert {tuple(np.unique(np.asarray(path.vertices)[:, 1])) for path in bars.get_paths()} == {(-0.4, 0.4)}
+    assert (axes.get_xlim(), axes.get_ylim()) == ((0, 1), (0.5, -0.5))
 
 
 def test_thinning_keeps_ends(make_table):
@@ -168,6 +179,14 @@ def test_thinning_keeps_ends(make_table):
 )
 def test_numbers(value, places, text):
     assert number(value, places) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e5, "10⁵"), (1e3, "10³"), (100.0, "100"), (10.0, "10"), (0.01, "0.01"), (0.001, "10⁻³"), (0.0, "0")],
+)
+def test_powers_of_ten_along_an_axis(value, text):
+    assert _power(value) == text
 
 
 def test_digits():

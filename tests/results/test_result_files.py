@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from damage import damaged
+from made_results import ENVIRONMENT, SETTINGS, simulated
 
 import holdfast as hf
 from holdfast.results import SCHEMA, Result
@@ -17,17 +18,10 @@ from holdfast.results import SCHEMA, Result
 SUFFIXES = (".parquet", ".csv", ".arrow", ".ipc", ".feather")
 
 
-def simulated(seed: int = 6, **names) -> Result:
-    policies = names or {"exp3": hf.Exp3(2), "tsallis-switch": hf.TsallisSwitch(2, switching_cost=0.5)}
-    return hf.simulate(
-        policies, hf.Bernoulli([0.2, 0.5]), horizon=100, switching_cost=0.5, replications=4, seed=seed, checkpoints=[7]
-    )
-
-
 @pytest.mark.parametrize("suffix", [*SUFFIXES, ".CSV", ".Parquet"])
 def test_the_suffix_says_the_format(tmp_path, suffix):
-    odd = {' a "quoted", name\nof two lines': hf.Exp3(2), "é": hf.Exp3(2), "7": hf.Exp3(2), "": hf.Exp3(2)}
-    result = simulated(**odd)
+    odd = (' a "quoted", name\nof two lines', "é", "7", "")
+    result = hf.simulate(dict.fromkeys(odd, hf.Exp3(2)), ENVIRONMENT, **SETTINGS)
     path = result.write(tmp_path / f"r{suffix}")
     assert os.listdir(tmp_path) == [f"r{suffix}"]
     again = Result.read(path)
@@ -42,7 +36,7 @@ def test_other_programs_read_each_format_as_what_it_is(tmp_path):
         assert read(io.BytesIO(result.write(tmp_path / f"r{suffix}").read_bytes())).equals(result.frame)
     head, first, *_ = (tmp_path / "r.csv").read_text().splitlines()
     assert head == "policy,replication,round,pseudo_regret,switches,regret_with_switching,total_loss,total_cost"
-    assert first.startswith("exp3,0,7,")
+    assert first.startswith("exp3,0,10,")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+from made_results import made
 
 import holdfast as hf
 from holdfast.numerics.regret import MEASURES
@@ -9,21 +10,8 @@ from holdfast.results import SCHEMA, Result
 from holdfast.text import with_error
 
 
-def made(values: dict[str, list[float]], round: int = 9) -> Result:
-    """Policies with these values of every measure at the only round."""
-    frames = [
-        pl.DataFrame(
-            {"policy": name, "replication": range(len(numbers)), "round": round}
-            | {measure: [int(x) if measure == "switches" else x for x in numbers] for measure in MEASURES},
-            schema=SCHEMA,
-        )
-        for name, numbers in values.items()
-    ]
-    return Result(pl.concat(frames))
-
-
 def test_a_result_in_print():
-    result = made({"tsallis-switch": [1.0, 3.0], "exp3": [10.0, 20.0]})
+    result = made(**{"tsallis-switch": [1.0, 3.0], "exp3": [10.0, 20.0]})
     assert repr(result) == "\n".join(
         [
             "<Result: 4 rows, 2 replications; at round 9, mean ± standard error>",
@@ -49,7 +37,7 @@ def test_a_result_in_print():
     ],
 )
 def test_every_measure_is_shown_in_80_columns(values):
-    result = made(values)
+    result = made(**values)
     for text in (repr(result), str(result.final())):
         assert all(len(line) <= 80 for line in text.splitlines())
         for words in MEASURES.values():
@@ -58,18 +46,15 @@ def test_every_measure_is_shown_in_80_columns(values):
 
 
 def test_what_differs_between_policies_is_a_column():
-    result = Result.concat([made({"a": [1.0, 2.0]}), made({"b": [1.0]}, round=30)])
+    result = Result.concat([made(a=[1.0, 2.0]), made(30, b=[1.0])])
     first, head, *_ = repr(result).splitlines()
     assert first == "<Result: 3 rows; at the last round, mean ± standard error>"
     assert head.split()[:3] == ["policy", "round", "replications"]
 
 
-def test_no_rows():
-    assert repr(Result(pl.DataFrame(schema=SCHEMA))) == "<Result without rows>"
-
-
 def test_the_last_round_is_still_a_table():
-    final = made({"a": [1.0, 3.0]}).final()
+    assert repr(Result(pl.DataFrame(schema=SCHEMA))) == "<Result without rows>"
+    final = made(a=[1.0, 3.0]).final()
     assert final["total_cost_mean"].to_list() == [2.0]
     assert final.filter(pl.col("policy") == "a").height == 1
 
@@ -93,7 +78,7 @@ def test_numbers(mean, error, text):
 
 
 def test_a_table_for_a_paper():
-    result = made({"a_b|c": [1000.0, 3000.0], "exp3": [10.0, 20.0]})
+    result = made(**{"a_b|c": [1000.0, 3000.0], "exp3": [10.0, 20.0]})
     assert result.table(measures=["pseudo_regret", "total_cost"]) == "\n".join(
         [
             "| policy | pseudo-regret | total cost |",
@@ -118,8 +103,15 @@ def test_a_table_for_a_paper():
     assert result.table().count("|") == 4 * 7 + 1
 
 
+def test_signs_of_latex_in_names_are_escaped():
+    shown = made(**{r"\ ~ ^ & % $ # _ { } λ Δ – −": [1.0, 2.0]}).table("latex", measures=["switches"]).splitlines()[4]
+    assert shown.partition(" & $")[0] == (
+        r"\textbackslash{} \textasciitilde{} \textasciicircum{} \& \% \$ \# \_ \{ \} $\lambda$ $\Delta$ -- $-$"
+    )
+
+
 def test_tables_refuse_what_they_cannot_show():
-    result = made({"exp3": [10.0, 20.0]})
+    result = made(exp3=[10.0, 20.0])
     with pytest.raises(hf.InvalidParameter, match=r"format must be one of 'markdown', 'latex'; got 'html'"):
         result.table("html")
     with pytest.raises(hf.InvalidParameter, match=r"measures must be one of .*; got 'cost'"):
@@ -133,7 +125,7 @@ def grid_result():
     """Two policies in two cells of a grid, four replications."""
     frames = []
     for cost, gain in ((0.1, 0.0), (1.0, 5.0)):
-        part = made({"a": [10.0, 12.0, 14.0, 9.0], "b": [10.5 + gain, 11.0 + gain, 15.0 + gain, 9.5 + gain]}).frame
+        part = made(a=[10.0, 12.0, 14.0, 9.0], b=[x + gain for x in (10.5, 11.0, 15.0, 9.5)]).frame
         frames.append(part.select(pl.lit(cost).alias("switching_cost"), pl.all()))
     return Result(pl.concat(frames))
 
@@ -161,9 +153,23 @@ def test_policies_are_compared_over_a_grid_with_holms_correction():
     assert "**5.250**" in found.table()
     assert "less that of a; 95" in found._repr_html_()
     assert found.select("p").columns == ["p"]  # a polars table all the same
+    wider = result.compare_all("a", measure="pseudo_regret", confidence=0.99)
+    assert wider["high"][1] - wider["difference"][1] == pytest.approx(5.840909 * 0.8660254 / 2, rel=1e-6)
+    assert str(wider).startswith("pseudo-regret, less that of a; 99% intervals")
     with pytest.raises(hf.InvalidParameter, match="must have another policy beside it"):
-        made({"a": [1.0, 2.0]}).compare_all("a")
-    assert "(99.9% confidence" in str(made({"a": [1.0, 2.0], "b": [2.0, 4.0]}).compare("a", "b", confidence=0.999))
+        made(a=[1.0, 2.0]).compare_all("a")
+    assert "(99.9% confidence" in str(made(a=[1.0, 2.0], b=[2.0, 4.0]).compare("a", "b", confidence=0.999))
+
+
+def test_what_holds_alone_but_not_among_several_is_not_in_bold():
+    """Differences of 2, 3 and 4: t = 3√3, p = 0.035, and twice that beside another comparison."""
+    result = made(a=[1.0, 1.0, 1.0], b=[3.0, 4.0, 5.0], c=[0.0, 1.0, 2.0])
+    found = result.compare_all("a", measure="pseudo_regret")
+    assert found["p"][0] == pytest.approx(0.035098718645984794)
+    assert found["p_holm"][0] == pytest.approx(2 * 0.035098718645984794)
+    assert "**" not in found.table()
+    alone = Result(result.frame.filter(pl.col("policy") != "c")).compare_all("a", measure="pseudo_regret")
+    assert "| b | **3.000** |" in alone.table()
 
 
 def test_a_wide_table_has_a_column_for_each_policy_and_the_best_in_bold():
@@ -178,6 +184,12 @@ def test_a_wide_table_has_a_column_for_each_policy_and_the_best_in_bold():
     assert plain[0] == "| λ | policy | pseudo-regret |"
     assert plain[2:4] == ["| 0.1 | a | **11.25** |", "| 0.1 | b | 11.50 |"]
     assert "± 3.53" in grid_result().table(measures=["pseudo_regret"], spread="interval")
+    result = grid_result()
+    holed = Result(result.frame.filter((pl.col("policy") == "a") | (pl.col("switching_cost") == 1.0)))
+    assert holed.table(measures=["pseudo_regret"], wide=True).splitlines()[2:] == [
+        "| 0.1 | 11.25 ± 1.11 | – |",
+        "| 1 | 11.25 ± 1.11 | 16.50 ± 1.21 |",
+    ]
 
 
 def test_a_folder_is_read_as_one_result(tmp_path):

@@ -8,44 +8,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from made_results import ENVIRONMENT, SETTINGS, made, simulated
 
 import holdfast as hf
 from holdfast.numerics.regret import MEASURES
-from holdfast.results import SCHEMA, Result
-
-SETTINGS = {"horizon": 100, "switching_cost": 0.5, "seed": 6, "checkpoints": [10, 50]}
-ENVIRONMENT = hf.Bernoulli([0.2, 0.5])
-
-
-def simulated(*policies, replications=4, first=0, **changes) -> Result:
-    return hf.simulate(
-        policies or [hf.Exp3(2), hf.TsallisSwitch(2, switching_cost=0.5)],
-        ENVIRONMENT,
-        replications=replications,
-        first_replication=first,
-        **SETTINGS | changes,
-    )
-
-
-def made(**measures) -> Result:
-    """A result of two policies, `a` and `b`, with the given costs at the only round."""
-    frames = [
-        pl.DataFrame(
-            {
-                "policy": [name] * len(costs),
-                "replication": range(len(costs)),
-                "round": [9] * len(costs),
-                "pseudo_regret": [0.0] * len(costs),
-                "switches": [1] * len(costs),
-                "regret_with_switching": costs,
-                "total_loss": [5.0] * len(costs),
-                "total_cost": [6.0] * len(costs),
-            },
-            schema=SCHEMA,
-        )
-        for name, costs in measures.items()
-    ]
-    return Result(pl.concat(frames))
+from holdfast.results import Result
 
 
 def test_summary_and_final():
@@ -64,17 +31,16 @@ def test_summary_and_final():
             assert math.isclose(row[f"{measure}_se"], values.std(ddof=1) / 2)
         assert row["replications"] == 4
     assert result.final().equals(summary.filter(round=100))
+    early = Result(result.frame.filter(round=10)).compare("exp3", "tsallis-switch")
+    assert result.compare("exp3", "tsallis-switch", round=10) == early != result.compare("exp3", "tsallis-switch")
     assert "tsallis-switch" in repr(result)
+    assert simulated(replications=1).final()["regret_with_switching_sd"].to_list() == [None, None]
 
 
 def test_each_place_of_a_grid_has_its_own_last_round():
     short, long = (made(a=[1.0, 3.0]).frame.with_columns(gap=pl.lit(gap), round=pl.lit(gap)) for gap in (9, 90))
     both = Result(pl.concat([short, long, long.with_columns(round=pl.lit(10))], how="vertical_relaxed"))
     assert both.final().select("gap", "round", "regret_with_switching_mean").rows() == [(9, 9, 2.0), (90, 90, 2.0)]
-
-
-def test_one_replication_has_no_deviation():
-    assert simulated(replications=1).final()["regret_with_switching_sd"].to_list() == [None, None]
 
 
 @pytest.mark.plain
@@ -162,28 +128,24 @@ def test_schedules_and_costs_that_are_functions_can_be_written(tmp_path):
     assert again.provenance == json.loads(json.dumps(result.provenance))
 
 
-def test_joined_replications_are_the_whole_simulation():
-    whole = simulated(replications=9)
-    joined = Result.concat([simulated(replications=4, first=5), simulated(replications=5)])
-    assert joined.frame.equals(whole.frame)
-    assert joined.provenance == whole.provenance
-
-
-def test_joined_policies_are_the_whole_simulation():
-    whole = simulated()
-    joined = Result.concat([simulated(hf.Exp3(2)), simulated(hf.TsallisSwitch(2, switching_cost=0.5))])
-    assert joined.frame.equals(whole.frame)
-    assert joined.provenance == whole.provenance
+def test_joined_replications_or_policies_are_the_whole_simulation():
+    for whole, parts in (
+        (simulated(replications=9), [simulated(replications=4, first_replication=5), simulated(replications=5)]),
+        (simulated(hf.TsallisInf(2), hf.Exp3(2)), [simulated(hf.TsallisInf(2)), simulated(hf.Exp3(2))]),
+    ):
+        joined = Result.concat(parts)
+        assert joined.frame.equals(whole.frame)
+        assert joined.provenance == whole.provenance
 
 
 def test_other_parts_stand_side_by_side():
-    one = simulated(hf.Exp3(2))
+    one, later = simulated(hf.Exp3(2)), simulated(hf.Exp3(2), first_replication=4)
     for other in (
         simulated(hf.TsallisSwitch(2, switching_cost=0.5), seed=7),
         simulated(hf.TsallisSwitch(2, switching_cost=0.5), replications=2),
-        simulated(hf.Exp3(2), first=8),
-        Result(simulated(hf.Exp3(2), first=4).frame),
-        Result(simulated(hf.Exp3(2), first=4).frame, one.provenance | {"first_replication": 4, "interrupted": True}),
+        simulated(hf.Exp3(2), first_replication=8),
+        Result(later.frame),
+        Result(later.frame, later.provenance | {"interrupted": True}),
     ):
         joined = Result.concat([one, other])
         assert joined.provenance == {"parts": [one.provenance, other.provenance]}
@@ -192,19 +154,19 @@ def test_other_parts_stand_side_by_side():
 
 def test_joining_refuses_overlaps():
     with pytest.raises(hf.InvalidParameter, match="must not have the same policy and replication twice"):
-        Result.concat([simulated(), simulated(first=3)])
+        Result.concat([simulated(), simulated(first_replication=3)])
     with pytest.raises(hf.InvalidParameter, match="results must not be empty"):
         Result.concat([])
 
 
 def test_joined_pieces_of_other_library_versions_are_one_simulation():
     """A study that goes on after an upgrade keeps its finished replications."""
-    parts = [simulated(replications=4), simulated(replications=5, first=4)]
+    parts = [simulated(replications=4), simulated(replications=5, first_replication=4)]
     parts[1].provenance["versions"] = {**parts[0].provenance["versions"], "polars": "99.0"}
     joined = Result.concat(parts)
     assert joined.provenance["replications"] == 9
     assert joined.provenance["versions"]["polars"].endswith(", 99.0")
-    again = Result.concat([joined, simulated(replications=1, first=9)])
+    again = Result.concat([joined, simulated(replications=1, first_replication=9)])
     assert again.provenance["versions"] == joined.provenance["versions"]
 
 

@@ -1,7 +1,6 @@
 """The contract under /v1, request by request."""
 
 import asyncio
-import io
 import json
 import re
 import time
@@ -156,6 +155,8 @@ def test_conversations_and_arms_that_are_available(web, game):
     assert web("POST", f"{game}/keys/visitor%207/end").json == {"ended": True}
     assert web("POST", f"{game}/keys/visitor%207/end").json == {"ended": False}
     assert one(key="visitor 7")["block"] > first["block"]
+    assert web("POST", f"{game}/decisions", {}).json["hold"] > 0
+    assert web("POST", f"{game}/decisions", {"key": "visitor 8"}).json["hold"] == 0  # it is no part of that block
     assert {one(available=["c"])["arm"] for _ in range(5)} == {"c"}
     problem(web("POST", f"{game}/decisions", {"available": ["x"]}), 422, hf.InvalidParameter)
     problem(web("POST", f"{game}/decisions", {"available": "a"}), 422, hf.InvalidParameter)
@@ -237,17 +238,30 @@ def test_a_game_made_anew_elsewhere_is_found(tmp_path):
         assert decision["arm"] in ("x", "y")
 
 
-def test_blocks_come_in_pages(web, game):
-    ask(web, game, 30)
-    numbers, cursor = [], 0
-    while cursor is not None:
-        found = web("GET", f"{game}/blocks?cursor={cursor}&limit=4").json
-        numbers += [block["number"] for block in found["blocks"]]
-        cursor = found["next"]
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert len(numbers) > 8
-    for wrong in ("x", "-1", "1e9", "9" * 30, "²"):
-        problem(web("GET", f"{game}/blocks?cursor={wrong.encode().hex() if wrong == '²' else wrong}x"), 422)
+def paged(web, path, limit, cursor="cursor"):
+    """All rows of a list that comes in pages, none of which is too long or needless."""
+    name, rows, following = path.rpartition("/")[2], [], ""
+    while following is not None:
+        page = web("GET", f"{path}?limit={limit}{following and f'&{cursor}='}{following}").json
+        assert len(page[name]) == limit or page["next"] is None
+        assert page[name] or not rows
+        rows += page[name]
+        following = page["next"]
+    return rows
+
+
+def test_blocks_and_games_come_in_pages(tmp_path):
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        for name in "edcba":
+            web("PUT", f"/v1/games/{name}", GAME)
+        ask(web, "/v1/games/c", 30)
+        for limit in (1, 2, 5, 100):
+            assert [one["name"] for one in paged(web, "/v1/games", limit, cursor="after")] == list("abcde")
+            numbers = [block["number"] for block in paged(web, "/v1/games/c/blocks", limit)]
+            assert numbers == list(range(1, len(numbers) + 1))
+            assert len(numbers) > 8
+        for wrong in ("x", "-1", "1e9", "9" * 30, "%C2%B2"):
+            problem(web("GET", f"/v1/games/c/blocks?cursor={wrong}"), 422, hf.InvalidParameter)
 
 
 def test_open_decisions_come_in_pages(web, game):
@@ -255,13 +269,7 @@ def test_open_decisions_come_in_pages(web, game):
     web("POST", f"{game}/losses", {"losses": [{"id": id, "loss": 0.5} for id in given[::3]]})
     still = [id for number, id in enumerate(given) if number % 3]
     for limit in (1, 5, 28, 100):
-        found, cursor, pages = [], "", 0
-        while cursor is not None:
-            page = web("GET", f"{game}/decisions?limit={limit}{cursor and '&cursor='}{cursor}").json
-            found += [one["id"] for one in page["decisions"]]
-            cursor, pages = page["next"], pages + 1
-        assert found == still
-        assert pages == -(-len(still) // limit)
+        assert [one["id"] for one in paged(web, f"{game}/decisions", limit)] == still
     assert web("GET", f"{game}/decisions?limit=0").json == {"decisions": [], "next": None}
     after = web("GET", f"{game}/decisions?cursor={given[9]}").json["decisions"]  # one whose loss is known by now
     assert [one["id"] for one in after] == [id for id in still if given.index(id) > 9]
@@ -280,13 +288,7 @@ def test_changes_come_in_pages(tmp_path):
                 web("PATCH", game, {"switching_cost": number, "reason": f"{game[-3:]} {number}"})
         reasons = [f"one {number}" for number in range(1, 104)]
         for limit in (1, 50, 103, 104):
-            found, cursor, pages = [], 0, 0
-            while cursor is not None:
-                part = web("GET", f"{games[0]}/changes?limit={limit}&cursor={cursor}").json
-                found += [one["reason"] for one in part["changes"]]
-                cursor, pages = part["next"], pages + 1
-            assert found == reasons
-            assert pages == -(-103 // limit)
+            assert [one["reason"] for one in paged(web, f"{games[0]}/changes", limit)] == reasons
         assert len(web("GET", f"{games[0]}/changes").json["changes"]) == 100
         problem(web("GET", f"{games[0]}/changes?limit=1001"), 422, hf.InvalidParameter)
         with hf.open(web.url, "one") as router:
@@ -339,32 +341,6 @@ def test_a_pause_or_pin_that_is_over_is_not_shown(tmp_path):
             assert events.until(lambda one: one["pinned"] is None)["revision"] == revision
 
 
-def test_games_come_in_pages(tmp_path):
-    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
-        for i in range(5):
-            web("PUT", f"/v1/games/g{i}", GAME)
-        first = web("GET", "/v1/games?limit=3").json
-        assert [game["name"] for game in first["games"]] == ["g0", "g1", "g2"]
-        rest = web("GET", f"/v1/games?limit=3&after={first['next']}").json
-        assert [game["name"] for game in rest["games"]] == ["g3", "g4"]
-        assert rest["next"] is None
-
-
-def test_the_log_is_exported_in_three_formats(web, game):
-    decisions = ask(web, game, 40)
-    losses = [{"id": d["id"], "loss": (i % 7) / 7} for i, d in enumerate(decisions)]
-    web("POST", f"{game}/losses", {"losses": losses})
-    parquet = pl.read_parquet(io.BytesIO(web("GET", f"{game}/export?format=parquet").body))
-    assert parquet["loss"].sum() == pytest.approx(sum(loss["loss"] for loss in losses))
-    csv = pl.read_csv(web("GET", f"{game}/export").body)
-    lines = [json.loads(line) for line in web("GET", f"{game}/export?format=jsonl").body.splitlines()]
-    assert csv["loss"].to_list() == [line["loss"] for line in lines] == parquet["loss"].to_list()
-    assert csv["arm"].to_list() == [line["arm"] for line in lines] == parquet["arm"].to_list()
-    problem(web("GET", f"{game}/export?format=xml"), 422, hf.InvalidParameter)
-    problem(web("GET", f"{game}/export?what=secrets"), 422, hf.InvalidParameter)
-    problem(web("GET", "/v1/games/nobody/export"), 404, hf.UnknownGame)
-
-
 def test_replay_says_what_each_arm_would_have_cost(web, game):
     problem(web("GET", f"{game}/replay?switching_cost=x"), 422, hf.InvalidParameter)
     for _ in range(40):
@@ -376,44 +352,6 @@ def test_replay_says_what_each_arm_would_have_cost(web, game):
     assert held["only a"]["cost_low"] <= 0.2 * 400 + 3 <= held["only a"]["cost_high"]
     totals = web("GET", f"{game}/summary").json
     assert found["paid"] == pytest.approx(totals["losses"] + 3 * totals["switches"])
-
-
-@pytest.mark.slow
-def test_events_tell_what_changes(web, game):
-    ask(web, game)
-    headers = web("HEAD", f"{game}/events").headers
-    assert headers["content-type"].startswith("text/event-stream")
-    assert "content-length" not in headers
-    with Events(web, game) as events:
-        assert events.until()["rounds"] == 1
-        ask(web, game)
-        assert events.until()["rounds"] == 2
-    problem(web("GET", "/v1/games/nobody/events"), 404, hf.UnknownGame)
-
-
-@pytest.mark.slow
-def test_health_and_readiness(tmp_path):
-    path = tmp_path / "games.db"
-    with InThread(f"sqlite:///{path}") as web:
-        assert web("GET", "/healthz").json == {"status": "ok"}
-        assert web("GET", "/readyz").json == {"status": "ok"}
-        path.rename(tmp_path / "moved.db")
-        time.sleep(1.1)
-        assert web("GET", "/healthz").status == 200
-        assert web("GET", "/readyz").status in (500, 503)
-
-
-def test_metrics_count_requests_commits_and_games(web, game):
-    decisions = ask(web, game, 3)
-    web("PUT", f"{game}/decisions/{decisions[0]['id']}/loss", {"loss": 0.5})
-    text = web("GET", "/metrics").body.decode()
-    name = game.rpartition("/")[2]
-    assert f'holdfast_game_rounds{{game="{name}"}} 3.0' in text
-    assert f'holdfast_game_out{{game="{name}"}} 2.0' in text
-    assert f'holdfast_game_last_loss_age_seconds{{game="{name}"}}' in text
-    assert 'holdfast_request_seconds_count{method="POST",route="/v1/games/{name}/decisions",status="200"}' in text
-    assert "holdfast_commits_total" in text
-    assert "holdfast_waiting_calls" in text
 
 
 @pytest.mark.slow
@@ -522,8 +460,10 @@ def test_the_audit_log_says_what_was_done(web, game, caplog):
     caplog.set_level("INFO", "holdfast.audit")
     for change in ({"pause": "a"}, {"resume": "a"}, {"pin": "a"}, {"unpin": True}, {"switching_cost": 2.0}):
         assert web("PATCH", game, change).status == 200
+    assert web("POST", f"{game}/compact", {"keep": 5}).status == 200
+    assert web("DELETE", f"{game}?confirm={game.rpartition('/')[2]}").status == 204
     said = [json.loads(record.message)["did"] for record in caplog.records if record.name == "holdfast.audit"]
-    assert said == ["paused", "resumed", "pinned", "unpinned", "changed"]
+    assert said == ["paused", "resumed", "pinned", "unpinned", "changed", "compacted", "deleted"]
 
 
 def test_a_server_has_no_more_arms_than_its_pages_show(web, game):

@@ -1,6 +1,7 @@
 """The lines of a game's page, against sums over its blocks one by one."""
 
 import math
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
@@ -11,7 +12,8 @@ from places import Clock, fresh_schema
 from postgres_server import PrivateServer, binaries
 
 import holdfast as hf
-from holdfast.decisions.settings import players_of
+from holdfast.decisions.game import players_of
+from holdfast.experts import FixedArm
 from holdfast.service import views as course
 from holdfast.service.views import Course, dashboard
 
@@ -125,8 +127,9 @@ def test_the_lines_are_those_of_the_blocks_one_by_one(start, clock, few_points, 
 
 
 def test_a_long_game_is_read_from_its_end(start, clock, few_points, monkeypatch):
-    router = start(hf.TsallisSwitch(arms=ARMS, switching_cost=0.2))
+    router = start(hf.TsallisSwitch(arms=ARMS, switching_cost=0.2), patience=9, missing=0.75)
     play(router, clock, 120, lost=0.2)
+    assert router.history.totals.missing > 9
     whole = lines_of(router)
     assert whole.cost[-1] == pytest.approx(router.history.totals.cost)
     monkeypatch.setattr(course, "SECONDS", -1.0)
@@ -225,10 +228,33 @@ def test_the_bound_of_a_policy_is_that_of_its_theorem(start, clock, units):
     assert lines_of(router).bound is None  # it is about games whose λ stays
 
 
-def test_policies_without_a_theorem_have_no_bound(start):
-    router = start(hf.Ucb1(arms=ARMS))
-    router.tell(router.ask().id, 0.5)
-    assert lines_of(router).bound is None
+@pytest.mark.parametrize(
+    ("policy", "options", "bounded"),
+    [
+        (hf.TsallisSwitch, {"patience": "forever"}, True),
+        (hf.TsallisSwitch, {"patience": 1}, False),  # a loss is missing
+        (hf.TsallisSwitch, {"holdback": 0.2}, False),
+        (hf.TsallisSwitch, {"share": {"b": 0.5}}, False),
+        (hf.TsallisSwitch, {"most_switches": (50, "1d")}, False),
+        (hf.Ucb1, {"patience": "forever"}, False),  # there is no theorem
+    ],
+)
+def test_a_bound_is_drawn_where_its_theorem_holds(start, policy, options, bounded):
+    router = start(policy(arms=ARMS, **({"switching_cost": 0.0} if policy is hf.TsallisSwitch else {})), **options)
+    for t in range(20):
+        decision = router.ask(**({"rule": "a"} if "holdback" in options else {}))
+        if t != 3 or options.get("patience") != 1:
+            router.tell(decision.id, 0.5)
+    assert (lines_of(router).bound is not None) == bounded
+
+
+def test_the_bound_of_a_mixture_is_in_its_units_and_of_the_paths_that_stay():
+    policy = hf.AdaptiveHedgeSwitch(arms=ARMS, switching_cost=6.0, units=(10.0, 30.0))
+    statement, excess = course.proved(policy)  # type: ignore[misc]  # there is one
+    assert statement.startswith("Theorem H3 of ")
+    normalised = hf.bounds.mixture_excess(len(policy.mixed), 0.3, 12.0, rounds=60)
+    assert excess(60, 60 * 10.0 + 20 * 12.0) == pytest.approx(20 * normalised)
+    assert course.proved(replace(policy, experts=[FixedArm(arm) for arm in range(3)])) is None
 
 
 def test_where_all_losses_are_known_fixed_arms_and_the_best_plan_are_exact(start, monkeypatch):
@@ -253,6 +279,19 @@ def test_where_all_losses_are_known_fixed_arms_and_the_best_plan_are_exact(start
     assert late.plan[:41] == [None] * 41
     assert late.plan[-2] == pytest.approx(late.cost[40] + hf.best_plan(table[41:], 0.3).cost - 0.3)
     assert late.bound is None
+
+
+def test_points_are_of_blocks_that_the_policy_drew(start):
+    router = start(hf.Exp3(arms=ARMS))  # a block for each round
+    router.ask()
+    router.pin("b")
+    router.ask(2)
+    router.unpin()
+    router.ask(2)
+    blocks = list(router.history.blocks())
+    drawn = [None if block.forced else (block.arm, block.probability) for block in blocks]
+    assert lines_of(router).sample == drawn
+    assert [one is None for one in drawn] == [False, *[True] * (len(blocks) - 3), False, False]
 
 
 def test_rounds_that_were_only_seen_are_in_no_line(start):

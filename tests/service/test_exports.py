@@ -87,9 +87,17 @@ def test_an_export_in_parts_is_the_log(tmp_path, monkeypatch, kind):
         assert pl.read_parquet(io.BytesIO(body)).equals(log)
         return
     found = pl.read_csv(body) if kind == "csv" else pl.read_ndjson(body)
-    assert found["id"].to_list() == log["id"].to_list()
-    assert found["loss"].to_list() == log["loss"].to_list()
     assert found.columns == log.columns
+    for name in ("id", "arm", "loss"):
+        assert found[name].to_list() == log[name].to_list()
+    told = found["told"].str.to_datetime(time_zone="UTC")
+    assert (told == log["told"]).all()  # to the microsecond
+
+
+def test_what_cannot_be_exported_is_said(web, game):
+    problem(web("GET", f"{game}/export?format=xml"), 422, hf.InvalidParameter)
+    problem(web("GET", f"{game}/export?what=secrets"), 422, hf.InvalidParameter)
+    problem(web("GET", "/v1/games/nobody/export"), 404, hf.UnknownGame)
 
 
 def test_reading_rests_as_long_as_it_works(monkeypatch):

@@ -10,8 +10,6 @@ from service import GAME, InThread, ask, problem
 from holdfast.service.api import OPERATIONS
 from holdfast.service.app import Limits
 
-pytestmark = pytest.mark.slow
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
@@ -34,6 +32,7 @@ def is_well(answer):
         assert "site-packages" not in answer.body.decode()
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     method=st.sampled_from(["GET", "PUT", "POST", "PATCH", "DELETE"]),
@@ -93,6 +92,8 @@ def test_a_body_that_is_too_long(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db", limits=Limits(body=2000)) as web:
         web("PUT", "/v1/games/g", GAME)
         problem(web("POST", "/v1/games/g/losses", b" " * 3000), 413)
+        for longer, status in ((0, 200), (1, 413)):
+            assert web("POST", "/v1/games/g/losses", b'{"losses": []}'.ljust(2000 + longer)).status == status
         head = b"POST /v1/games/g/losses HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
         chunked = head + b"transfer-encoding: chunked\r\n\r\n" + b"3e8\r\n" + b" " * 1000 + b"\r\n"
         chunked += 4 * (b"3e8\r\n" + b" " * 1000 + b"\r\n")
@@ -101,6 +102,7 @@ def test_a_body_that_is_too_long(tmp_path):
         assert web("GET", "/healthz").status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [
@@ -135,6 +137,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path):
         assert web("GET", "/healthz").status == 200
 
 
+@pytest.mark.slow
 def test_thousands_of_random_requests_leave_the_server_well(web):
     seen = service_fuzz.play(web.port, 2000)
     assert seen[200] > 500

@@ -9,8 +9,7 @@ from service import GAME
 import holdfast as hf
 from holdfast import errors
 from holdfast.service.messages import Changes, NewGame
-from holdfast.service.operations import unknown_field
-from holdfast.service.problems import problem_of, words_of
+from holdfast.service.operations import problem_of, unknown_field, words_of
 
 ARMS = ["a", "b"]
 PYTHON = ("timedelta", "datetime", "=", "holdfast.", "Router", "ask(", "tell(", "open_decisions", "True", "(lowest")
@@ -67,6 +66,12 @@ def test_settings_that_differ_are_told_how_to_be_changed():
         assert field in words
     assert "(to change it: PATCH {" in words
     assert "router" not in words
+
+
+def test_of_many_games_a_hundred_are_listed():
+    found = problem_of(hf.UnknownGame("x", [f"game {number}" for number in range(150)]))
+    assert found["known"] == [f"game {number}" for number in range(100)]
+    assert (found["type"], found["status"], found["name"]) == ("urn:holdfast:UnknownGame", 404, "x")
 
 
 def test_titles_are_words_alone():

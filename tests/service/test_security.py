@@ -2,12 +2,13 @@
 
 import contextlib
 import json
-import subprocess
-import sys
+import re
 import time
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
+from commands import command_here
 from service import GAME, Events, InProcess, InThread, Web, ask, problem
 
 import holdfast as hf
@@ -16,6 +17,11 @@ from holdfast.service import access
 from holdfast.service.access import Access, TokenFile
 from holdfast.service.app import Limits
 from holdfast.service.server import serve
+
+
+def set_clock(monkeypatch, now, monotonic=time.monotonic):
+    """Give those who look at tokens and rates this time; others, such as a server's event loop, keep their own."""
+    monkeypatch.setattr(access, "time", SimpleNamespace(time=now, monotonic=monotonic))
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +43,7 @@ ALLOWED = [
     ("POST", "/v1/games/chat/decisions", {}, "decide"),
     ("POST", "/v1/games/chat/losses", {"losses": []}, "decide"),
     ("PUT", "/v1/games/chat", GAME, "decide"),
+    ("PUT", "/v1/games/chat", {**GAME, "settings": "code"}, "admin"),
     ("PATCH", "/v1/games/chat", {"remember": 9}, "admin"),
     ("PUT", "/v1/games/new", GAME, "admin"),
     ("DELETE", "/v1/games/new?confirm=new", None, "admin"),
@@ -63,6 +70,7 @@ def test_a_token_for_a_game_sees_no_other(guarded, written, tokens):
     assert web("GET", "/v1/games/chat").status == 200
     problem(web("GET", "/v1/games/other"), 403)
     problem(web("GET", "/v1/games/unheard-of"), 403)
+    problem(web("GET", "/v1/games/chat2"), 403)
     assert [game["name"] for game in web("GET", "/v1/games").json["games"]] == ["chat"]
     assert problem(web("GET", "/v1/games/gone"), 404)["known"] == ["chat"]
     assert b'"other"' not in web("GET", "/metrics").body  # help texts say "another"
@@ -101,15 +109,20 @@ def test_a_token_with_another_secret_is_refused(guarded, written):
 
 def test_a_token_expires(guarded, written, tokens, monkeypatch, caplog):
     token = tokens.make("decide", lifetime=timedelta(hours=1))
-    web, real = Web(guarded.port, token), time.time
+    web = Web(guarded.port, token)
     assert web("GET", "/v1/games").status == 200
-    monkeypatch.setattr("holdfast.service.access.time.time", lambda: real() + 3601)
+    set_clock(monkeypatch, lambda: time.time() + 3601)
     problem(web("GET", "/v1/games"), 401)
     problem(Web(guarded.port, written["read"])("PATCH", "/v1/games/chat", {"remember": 9}), 403)
     said = [record.getMessage() for record in caplog.records]
     assert f"a token was refused: {token.split('_')[1]}" in said
     assert f"a token was refused: {written['read'].split('_')[1]} has the role read, and admin is needed" in said
     assert token.split("_", 2)[2] not in "".join(said)
+    monkeypatch.undo()
+    access_now, client = Access(tokens), tokens.find(token)
+    assert access_now.knows(client)  # as a stream asks each second
+    set_clock(monkeypatch, lambda: client.expires)
+    assert not access_now.knows(client)
     for lifetime in (timedelta(0), timedelta(days=36_500, seconds=1)):
         with pytest.raises(hf.InvalidParameter, match="lifetime must be a time above 0 and of at most 36,500 days"):
             tokens.make("read", lifetime=lifetime)
@@ -183,6 +196,21 @@ def test_the_page_keeps_its_token_where_scripts_cannot_read_it(guarded, written)
     assert change.status == 403
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_cookie_of_a_server_behind_tls_stays_there(tmp_path, scheme):
+    tokens = TokenFile(tmp_path / "tokens.json")
+    body = f"token={tokens.make('read')}".encode()
+    with InThread(f"sqlite:///{tmp_path}/games.db", tokens.path, proxies=["127.0.0.1"]) as web:
+        forwarded = {
+            "x_forwarded_for": "192.0.2.1",
+            "x_forwarded_proto": scheme,
+            "origin": f"http://127.0.0.1:{web.port}",
+        }
+        signed = web("POST", "/login", body, content_type="application/x-www-form-urlencoded", **forwarded)
+    assert signed.status == 303
+    assert ("Secure" in signed.headers["set-cookie"]) == (scheme == "https")
+
+
 def test_a_change_on_the_page_is_confirmed_and_signed(guarded, written):
     web = Web(guarded.port, written["admin"])
     form = {"content_type": "application/x-www-form-urlencoded"}
@@ -194,33 +222,52 @@ def test_a_change_on_the_page_is_confirmed_and_signed(guarded, written):
     done = web("POST", "/games/other/change", b"cost=0.75&reason=night+rates&confirmed=yes", **form)
     assert (done.status, done.headers["location"]) == (303, "/games/other")
     assert web("GET", "/v1/games/other").json["policy"]["switching_cost"] == 0.75
+    id = written["admin"].split("_")[1]
     change = web("GET", "/v1/games/other/changes").json["changes"][-1]
-    assert change["reason"] == f"night rates (token {written['admin'].split('_')[1]})"
+    assert change["reason"] == f"night rates (token {id})"
+    web("PATCH", "/v1/games/other", {"switching_cost": 0.5, "reason": "r" * 180})
+    change = web("GET", "/v1/games/other/changes").json["changes"][-1]
+    assert change["reason"] == f"{'r' * 170} (token {id})"  # the whole is no longer than a reason may be
     for wrong in (b"cost=x&reason=y&confirmed=yes", b"cost=1&confirmed=yes", b"cost=-1&reason=y&confirmed=yes"):
         assert web("POST", "/games/other/change", wrong, **form).status == 422
 
 
-def test_rates_are_limited(tmp_path):
-    with InThread(f"sqlite:///{tmp_path}/games.db", limits=Limits(rate=5)) as web:
-        web("PUT", "/v1/games/g", GAME)
-        answers = [web("GET", "/v1/games/g/hold") for _ in range(20)]
-        refused = [answer for answer in answers if answer.status != 200]
-        assert 5 <= len(refused) <= 16
-        assert problem(refused[0], 429)
-        assert refused[0].headers["retry-after"] == "1"
+def test_each_token_has_a_rate_of_its_own(tmp_path):
+    """So low that time does not matter: one request each."""
+    tokens = TokenFile(tmp_path / "tokens.json")
+    written = [tokens.make("read") for _ in range(2)]
+    with InThread(f"sqlite:///{tmp_path}/games.db", tokens.path, limits=Limits(rate=1e-4)) as web:
+        answers = [Web(web.port, token)("GET", "/v1/games") for token in (*written, *written)]
+        assert [answer.status for answer in answers] == [200, 200, 429, 429]
+        assert problem(answers[2], 429)["detail"] == "more than 0.0001 requests a second"
+        assert answers[2].headers["retry-after"] == "1"
         assert web("GET", "/healthz").status == 200
+
+
+def test_tokens_are_listed_with_their_ends_and_revoked(tmp_path, monkeypatch):
+    file, now = str(tmp_path / "tokens.json"), 1_800_000_000.0
+    set_clock(monkeypatch, lambda: now)
+    for words in (["read"], ["decide", "--lifetime", "1h", "--game", "a,b", "--note", "tests"]):
+        made = command_here("token", "make", file, "--role", *words)
+        assert made.returncode == 0, made.stderr
+    token = made.stdout.strip()
+    for now, state in ((1_800_000_000.0, "until"), (1_800_003_599.9, "until"), (1_800_003_600.0, "expired")):  # noqa: B007
+        listed = command_here("token", "list", file).stdout
+        ends = f"decide 2027-01-15 08:00 {state} 2027-01-15 09:00 a,b tests"
+        assert re.fullmatch(rf"[0-9a-f]{{8}} read   2027-01-15 08:00 all games \n{token[3:11]} {ends}\n", listed)
+        assert [one["role"] for one in json.loads(command_here("token", "list", file, "--json").stdout)] == [
+            "read",
+            "decide",
+        ]
+    assert command_here("token", "revoke", file, token[3:11]).stdout == "revoked\n"
+    assert command_here("token", "revoke", file, token[3:11]).returncode == 2
+    assert [one.role for one in TokenFile(file).known().values()] == ["read"]
 
 
 @pytest.mark.slow
 def test_nothing_secret_is_logged_and_changes_are(tmp_path):
-    run = [sys.executable, "-m", "holdfast", "token"]
     file = str(tmp_path / "tokens.json")
-    made = subprocess.run([*run, "make", file, "--role", "admin", "--note", "tests"], capture_output=True, text=True)
-    token = made.stdout.strip()
-    listed = subprocess.run([*run, "list", file], capture_output=True, text=True).stdout
-    assert "admin" in listed
-    assert "all games" in listed
-    assert token.split("_", 2)[2] not in listed
+    token = TokenFile(file).make("admin")
     with InProcess(f"sqlite:///{tmp_path}/games.db", "--tokens", file) as server:
         web = Web(server.port, token)
         web("PUT", "/v1/games/g", GAME)
@@ -241,15 +288,12 @@ def test_nothing_secret_is_logged_and_changes_are(tmp_path):
     changes = [line for line in lines if "did" in line]
     assert [(line["did"], line["game"]) for line in changes] == [("began", "g"), ("changed", "g")]
     assert {line["token"] for line in changes} == {token.split("_")[1]}
-    gone = subprocess.run([*run, "revoke", file, token.split("_")[1]], capture_output=True, text=True)
-    assert gone.stdout == "revoked\n"
-    assert TokenFile(file).known() == {}
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(0.25, 1), (1.0, 1), (2.5, 2), (3.0, 3)])
 def test_a_rate_is_kept_and_a_burst_is_as_large_and_one_at_least(rate, burst, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(access.time, "monotonic", lambda: now[0])
+    set_clock(monkeypatch, time.time, lambda: now[0])
     limit = Access(None, rate)
 
     def answered(client: str = "one client") -> int:

@@ -2,6 +2,7 @@
 
 import os
 import random
+import textwrap
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -75,6 +76,10 @@ class Right(hf.Policy):
         return p
 
 
+LOCAL = {"__annotations__": {}, "__module__": __name__, "__qualname__": "made.<locals>.Planted"}
+"""Of a class that is made in a function."""
+
+
 def policy(choose=choose, observe=observe, side_by_side=False, **members):
     """The policy above with something else in a place."""
     kernels = Kernels(choose, observe, State, Block, params=Params, side_by_side=side_by_side)
@@ -82,155 +87,102 @@ def policy(choose=choose, observe=observe, side_by_side=False, **members):
     return dataclass(frozen=True)(made)(K)
 
 
-LOCAL = {"__annotations__": {}, "__module__": __name__, "__qualname__": "made.<locals>.Planted"}
-"""Of a class that is made in a function."""
+def written(arguments, *lines):
+    """The kernel `bug` of these lines, which for all that it knows stands in this file."""
+    text = f"def bug({arguments}):\n" + textwrap.indent("\n".join(lines), "    ")
+    scope: dict[str, Any] = {"np": np, "next_uniform": next_uniform, "__name__": __name__}
+    exec(compile(text, __file__, "exec"), scope)
+    return kernel(scope["bug"])
 
 
-def after(then, first=choose):
-    """The choice above, and then something more, as a kernel."""
+def after(*lines):
+    """The choice above, and then these lines, as a kernel."""
+    then = written("params, state, announced, streams, block", *lines)
 
     @kernel
     def planted(params, state, announced, streams, block):
-        first(params, state, announced, streams, block)
+        choose(params, state, announced, streams, block)
         then(params, state, announced, streams, block)
 
     return planted
 
 
-@kernel
-def never_the_last(params, state, announced, streams, block):
-    if block.arm[0] == 2.0 and state.last[0] != 2.0:
-        block.arm[0] = 0.0 if state.last[0] == 1.0 else 1.0
+def heard(*lines):
+    """These lines, and then that the arm had so many rounds more, as a kernel."""
+    counts = "state.rounds[int(block.arm[0]), 0] += rounds"
+    return written("params, state, block, totals, rounds", "arm = int(block.arm[0])", *lines, counts)
 
 
-@kernel
-def rounds_grow(params, state, announced, streams, block):
-    block.rounds[0] = 1.5 if state.n[0] > 5.0 else 1.0
-
-
-@kernel
-def arm_too_high(params, state, announced, streams, block):
-    if state.n[0] == 40.0:
-        block.arm[0] = 3.0
-
-
-@kernel
-def likelier(params, state, announced, streams, block):
-    block.probability[0] = 1.7
-
-
-@kernel
-def impossible(params, state, announced, streams, block):
-    block.probability[0] = 0.0
-
-
-@kernel
-def half(params, state, announced, streams, block):
-    block.probability[0] *= 0.5
-
-
-@kernel
-def other_arm(params, state, announced, streams, block):
-    if next_uniform(streams, 0) < 0.5:
-        block.arm[0] = 0.0
-        state.last[0] = 0.0
-        block.probability[0] = 1.0 - params.epsilon + params.epsilon / 3.0
-
-
-@kernel
-def doubles(params, state, announced, streams, block):
-    state.n[0] *= 1e30
-
-
-@kernel
-def keeps_in_scratch(params, state, announced, streams, block):
-    if state.n[0] > 3.0 and state.scrap[0] == 1.0:
-        block.rounds[0] = 3.0
-    state.scrap[0] = 1.0
-
-
-@kernel
-def beyond_the_end(params, state, announced, streams, block):
-    if state.losses[int(state.n[0]) % 5, 0] > 1e9:
-        block.arm[0] = 0.0
-
-
-@kernel
-def makes_a_dict(params, state, announced, streams, block):
-    held = {0: 1.0}
-    block.rounds[0] = held[0]
-
-
-@kernel
-def makes_a_list(params, state, announced, streams, block):
-    held = [announced, 1.0]
-    block.rounds[0] = held[1]
-
-
-@kernel
-def raises(params, state, announced, streams, block):
-    if block.rounds[0] > 5.0:
-        raise ValueError("too long")
-
-
-@kernel
-def writes_text(params, state, announced, streams, block):
-    block.rounds[0] = len(f"{int(announced)}")
-
-
-@kernel
-def makes_an_array(params, state, announced, streams, block):
-    p = np.zeros(3)
-    block.rounds[0] = 1.0 + p[0]
-
-
-@kernel
-def four_arguments(params, state, streams, block):
-    block.rounds[0] = 1.0
-
-
-@kernel
-def remembers_the_arm(params, state, announced, streams, block):
-    state.n[0] = block.arm[0]
-
-
-@kernel
-def observe_the_last(params, state, block, totals, rounds):
-    state.losses[int(state.n[0]), 0] += totals[0]
-    state.rounds[int(state.n[0]), 0] += rounds
-
-
-@kernel
-def observe_by_count(params, state, block, totals, rounds):
-    """A step that hangs on the number of blocks begun."""
-    state.losses[int(block.arm[0]), 0] += totals[0] / state.n[0]
-    state.rounds[int(block.arm[0]), 0] += rounds
-
-
-@kernel
-def observe_rewards(params, state, block, totals, rounds):
-    state.losses[int(block.arm[0]), 0] -= totals[0]
-    state.rounds[int(block.arm[0]), 0] += rounds
-
-
-@kernel
-def observe_logarithms(params, state, block, totals, rounds):
-    """ln 0."""
-    state.losses[int(block.arm[0]), 0] -= np.log(totals[0] / rounds)
-    state.rounds[int(block.arm[0]), 0] += rounds
-
-
-@kernel
-def observe_exponentials(params, state, block, totals, rounds):
-    state.losses[int(block.arm[0]), 0] = (state.losses[int(block.arm[0]), 0] + 1.0) * (1.0 + totals[0])
-    state.rounds[int(block.arm[0]), 0] += rounds
-
-
-@kernel
-def draws_twice(params, state, announced, streams, block):
-    if np.random.random() < 0.1:  # noqa: NPY002
-        block.rounds[0] = 1.0
-
+CHOICES = {
+    "half a round": (r"must choose .* a whole number of rounds", "block.rounds[0] = 1.5 if state.n[0] > 5.0 else 1.0"),
+    "an arm that is none": (r"must choose an arm from 0 to 2", "if state.n[0] == 40.0:", "    block.arm[0] = 3.0"),
+    "a probability of 1.7": (r"at most 1; got 1.7", "block.probability[0] = 1.7"),
+    "a probability of 0": (r"a probability above 0 and at most 1; got 0", "block.probability[0] = 0.0"),
+    "another probability in the block": (r"probabilities says .* block.probability is", "block.probability[0] *= 0.5"),
+    "draws otherwise": (
+        r"probabilities says .*; choose draws it .* of the time",
+        "if next_uniform(streams, 0) < 0.5:",
+        "    block.arm[0] = 0.0",
+        "    state.last[0] = 0.0",
+        "    block.probability[0] = 1.0 - params.epsilon + params.epsilon / 3.0",
+    ),
+    "a state that overflows": (r"state.n infinite or no number by block", "state.n[0] *= 1e30"),
+    "scratch that is read": (
+        r"reads Scratch that it has not written",
+        "if state.n[0] > 3.0 and state.scrap[0] == 1.0:",
+        "    block.rounds[0] = 3.0",
+        "state.scrap[0] = 1.0",
+    ),
+    "an index beyond the end": (
+        r"IndexError.*test_contract.py, line \d+\)",
+        "if state.losses[int(state.n[0]) % 5, 0] > 1e9:",
+        "    block.arm[0] = 0.0",
+    ),
+    "a dict": (r"bug must not make a dict .*line \d+", "held = {0: 1.0}", "block.rounds[0] = held[0]"),
+    "a list": (r"bug must not make a list .*line \d+", "held = [announced, 1.0]", "block.rounds[0] = held[1]"),
+    "a comprehension": (
+        r"must not make a list .*line \d+",
+        "block.rounds[0] = max([state.losses[i, 0] * 0.0 + 2.0 for i in range(2)])",
+    ),
+    "an error": (
+        r"bug must not raise an error .*line \d+",
+        "if block.rounds[0] > 5.0:",
+        "    raise ValueError('too long')",
+    ),
+    "an error that is caught": (
+        r"must not catch an error .*line \d+",
+        "try:",
+        "    block.rounds[0] = 2.0",
+        "except Exception:",
+        "    block.rounds[0] = 1.0",
+    ),
+    "a text": (r"bug must not make a text .*line \d+", "block.rounds[0] = len(f'{int(announced)}')"),
+    "an array": (r"a kernel allocates nothing", "p = np.zeros(3)", "block.rounds[0] = 1.0 + p[0]"),
+    "another source of chance": (
+        r"must draw from the stream it is handed",
+        "if np.random.random() < 0.1:",
+        "    block.rounds[0] = 1.0",
+    ),
+}
+NEVER_THE_LAST = (
+    "if block.arm[0] == 2.0 and state.last[0] != 2.0:",
+    "    block.arm[0] = 0.0 if state.last[0] == 1.0 else 1.0",
+)
+HEARD = {
+    "a step by the count": (r"bug .*comes late", "state.losses[arm, 0] += totals[0] / state.n[0]"),  # of blocks begun
+    "rewards for losses": (r"state.losses must be at least 0, as declared", "state.losses[arm, 0] -= totals[0]"),
+    "a logarithm of 0": (r"state.losses infinite or no number", "state.losses[arm, 0] -= np.log(totals[0] / rounds)"),
+    "weights that overflow": (
+        r"state.losses infinite or no number",
+        "state.losses[arm, 0] = (state.losses[arm, 0] + 1.0) * (1.0 + totals[0])",
+    ),
+    "the loss of today's leader": (
+        r"state.losses .* comes late",
+        "leader = 0 if state.losses[0, 0] <= state.losses[1, 0] else 1",
+        "state.losses[leader, 0] += totals[0]",
+    ),
+}
+"""The message, and the lines of a kernel."""
 
 HIDDEN = np.zeros(1)
 
@@ -240,56 +192,9 @@ def of_hidden_memory(self, params, state, block):
     return Right.probabilities(self, params, state, block) * (2.0 if HIDDEN[0] > 30 else 1.0)
 
 
-def too_long(self, params, state, block):
-    return np.full(self.n_arms + 1, 1 / (self.n_arms + 1))
-
-
-def of_the_leader_alone(self, params, state, block):
-    p = np.zeros(self.n_arms)
-    p[int(state.last[0])] = 1.0
-    return p
-
-
-def no_index(self, params, state, block):
-    return Right.probabilities(self, params, state, block)[: int(state.losses[9])]
-
-
-def other_parameters(self):
-    return [0.3]
-
-
-def changing_parameters(self):
-    return Params(random.random())
-
-
-def not_this_arm(self, params, state, block, out):
-    return int(block.arm[0])
-
-
 def changing_the_state(self, params, state, block):
     state.rounds[0] += 1.0
     return Right.probabilities(self, params, state, block)
-
-
-@kernel
-def observe_for_the_leader(params, state, block, totals, rounds):
-    """That of now, not of the draw."""
-    leader = 0 if state.losses[0, 0] <= state.losses[1, 0] else 1
-    state.losses[leader, 0] += totals[0]
-    state.rounds[int(block.arm[0]), 0] += rounds
-
-
-@kernel
-def makes_a_comprehension(params, state, announced, streams, block):
-    block.rounds[0] = max([state.losses[i, 0] * 0.0 + 2.0 for i in range(2)])
-
-
-@kernel
-def catches(params, state, announced, streams, block):
-    try:
-        block.rounds[0] = 2.0
-    except Exception:
-        block.rounds[0] = 1.0
 
 
 @dataclass(frozen=True)
@@ -300,57 +205,56 @@ class OfThisProcess(Right):
         return Params(0.1 + os.getpid() % 1009 / 2000)
 
 
+def chances(found):
+    return lambda: policy(probabilities=lambda self, params, state, block: found(self, state))
+
+
 POLICY_BUGS = {
-    "half a round": (lambda: policy(after(rounds_grow)), r"must choose .* a whole number of rounds"),
-    "an arm that is none": (lambda: policy(after(arm_too_high)), r"must choose an arm from 0 to 2"),
-    "a probability of 1.7": (lambda: policy(after(likelier)), r"at most 1; got 1.7"),
-    "a probability of 0": (lambda: policy(after(impossible)), r"a probability above 0 and at most 1; got 0"),
-    "another probability in the block": (lambda: policy(after(half)), r"probabilities says .* block.probability is"),
+    **{name: (lambda lines=lines: policy(after(*lines)), said) for name, (said, *lines) in CHOICES.items()},
+    **{name: (lambda lines=lines: policy(observe=heard(*lines)), said) for name, (said, *lines) in HEARD.items()},
     "an arm that is never drawn": (
-        lambda: replace(policy(after(never_the_last)), epsilon=0.06),
+        lambda: replace(policy(after(*NEVER_THE_LAST)), epsilon=0.06),
         r"probabilities says 0.02 for arm 2 .*; choose draws it 0 of the time",
     ),
     "a rare arm that is never drawn": (
-        lambda: replace(policy(after(never_the_last)), epsilon=0.003),
+        lambda: replace(policy(after(*NEVER_THE_LAST)), epsilon=0.003),
         r"probabilities says 0.001 for arm 2 .*; choose draws it 0 of the time",
     ),
-    "draws otherwise": (lambda: policy(after(other_arm)), r"probabilities says .*; choose draws it .* of the time"),
-    "a state that overflows": (lambda: policy(after(doubles)), r"state.n infinite or no number by block"),
-    "scratch that is read": (lambda: policy(after(keeps_in_scratch)), r"reads Scratch that it has not written"),
-    "an index beyond the end": (lambda: policy(after(beyond_the_end)), r"IndexError.*test_contract.py, line \d+\)"),
-    "a dict": (lambda: policy(after(makes_a_dict)), r"makes_a_dict must not make a dict .*line \d+"),
-    "a list": (lambda: policy(after(makes_a_list)), r"makes_a_list must not make a list .*line \d+"),
-    "an error": (lambda: policy(after(raises)), r"raises must not raise an error .*line \d+"),
-    "a text": (lambda: policy(after(writes_text)), r"writes_text must not make a text .*line \d+"),
-    "an array": (lambda: policy(after(makes_an_array)), r"a kernel allocates nothing"),
-    "an argument too few": (lambda: policy(four_arguments), r"four_arguments must take \(params, state, announced"),
+    "an argument too few": (
+        lambda: policy(written("params, state, streams, block", "block.rounds[0] = 1.0")),
+        r"bug must take \(params, state, announced",
+    ),
     "one column of many": (lambda: policy(side_by_side=True), r"side by side with other games"),
     "the loss of another arm": (
-        lambda: policy(after(remembers_the_arm), observe_the_last),
+        lambda: policy(after("state.n[0] = block.arm[0]"), heard("state.losses[int(state.n[0]), 0] += totals[0]")),
         r"comes late.*must be in the block",
     ),
-    "a step by the count": (lambda: policy(observe=observe_by_count), r"observe_by_count .*comes late"),
-    "rewards for losses": (lambda: policy(observe=observe_rewards), r"state.losses must be at least 0, as declared"),
-    "a logarithm of 0": (lambda: policy(observe=observe_logarithms), r"state.losses infinite or no number"),
-    "weights that overflow": (lambda: policy(observe=observe_exponentials), r"state.losses infinite or no number"),
-    "another source of chance": (lambda: policy(after(draws_twice)), r"must draw from the stream it is handed"),
     "called deterministic": (lambda: policy(deterministic=True), r"`deterministic` is True"),
     "called unknown": (lambda: policy(knows_probabilities=False), r"but knows_probabilities is False"),
     "probabilities that sum to 2": (lambda: policy(probabilities=of_hidden_memory), r"sum to 1; .* sum to 2"),
-    "an arm too many": (lambda: policy(probabilities=too_long), r"must return 3 numbers; it returns \(4,\)"),
-    "a leader alone": (lambda: policy(probabilities=of_the_leader_alone), r"probabilities says"),
-    "an error in probabilities": (lambda: policy(probabilities=no_index), r"IndexError.*test_contract.py, line \d+\)"),
-    "parameters undeclared": (lambda: policy(parameters=other_parameters), r"parameters .* must be of the NamedTuple"),
-    "parameters of chance": (lambda: policy(parameters=changing_parameters), r"parameters returns other numbers"),
+    "an arm too many": (chances(lambda self, state: np.full(K + 1, 0.25)), r"must return 3 numbers; it returns \(4,\)"),
+    "a leader alone": (chances(lambda self, state: np.eye(K)[int(state.last[0])]), r"probabilities says"),
+    "an error in probabilities": (
+        chances(lambda self, state: np.ones(int(state.losses[9]))),
+        r"IndexError.*test_contract.py, line \d+\)",
+    ),
     "probabilities that change the state": (
         lambda: policy(probabilities=changing_the_state),
         r"probabilities changes the state or the block",
     ),
-    "the loss of today's leader": (lambda: policy(observe=observe_for_the_leader), r"state.losses .* comes late"),
-    "a comprehension": (lambda: policy(after(makes_a_comprehension)), r"must not make a list .*line \d+"),
-    "an error that is caught": (lambda: policy(after(catches)), r"must not catch an error .*line \d+"),
+    "parameters undeclared": (
+        lambda: policy(parameters=lambda self: [0.3]),
+        r"parameters .* must be of the NamedTuple",
+    ),
+    "parameters of chance": (
+        lambda: policy(parameters=lambda self: Params(random.random())),
+        r"parameters returns other numbers",
+    ),
     "parameters of the process": (lambda: OfThisProcess(K), r"parameters has other values in another process"),
-    "the arm that is out": (lambda: policy(next_best=not_this_arm), r"next_best names arm \d, which is not available"),
+    "the arm that is out": (
+        lambda: policy(next_best=lambda self, params, state, block, out: int(block.arm[0])),
+        r"next_best names arm \d, which is not available",
+    ),
 }
 
 
@@ -397,62 +301,22 @@ def world(**members):
     return dataclass(frozen=True)(made)()
 
 
-@kernel
-def wrong_sign(tables, arms, start, stop, gaps):
-    for g in range(gaps.shape[0]):
-        gaps[g] = (stop - start) * (tables[0][0] - tables[0][int(arms[g])])
+def gaps(*lines):
+    """An environment whose `gap_kernel` fills in the gap of each game by these lines."""
+    each = ["    " + line for line in lines]
+    return world(gap_kernel=written("tables, arms, start, stop, gaps", "for g in range(gaps.shape[0]):", *each))
 
 
-@kernel
-def of_one_round(tables, arms, start, stop, gaps):
-    for g in range(gaps.shape[0]):
-        gaps[g] = tables[0][int(arms[g])] - tables[0][0]
+def totals(*lines):
+    """The same of `total_kernel`; `mean` is that of the arm."""
+    head = "for g in range(totals.shape[0]):", "    mean = tables[0][int(arms[g])]"
+    each = ["    " + line for line in lines]
+    return world(total_kernel=written("tables, arms, start, stop, streams, totals", *head, *each))
 
 
-@kernel
-def of_one_game(tables, arms, start, stop, gaps):
-    gaps[0] = (stop - start) * (tables[0][int(arms[0])] - tables[0][0])
-
-
-@kernel
-def all_or_nothing(tables, arms, start, stop, streams, totals):
-    for g in range(totals.shape[0]):
-        totals[g] = stop - start if next_uniform(streams, g) < tables[0][int(arms[g])] else 0.0
-
-
-@kernel
-def rewards(tables, arms, start, stop, streams, totals):
-    for g in range(totals.shape[0]):
-        totals[g] = 0.0
-        for _ in range(int(stop - start)):
-            totals[g] += 0.0 if next_uniform(streams, g) < tables[0][int(arms[g])] else 1.0
-
-
-@kernel
-def of_column_0(tables, arms, start, stop, streams, totals):
-    for g in range(totals.shape[0]):
-        totals[g] = 0.0
-        for _ in range(int(stop - start)):
-            totals[g] += 1.0 if next_uniform(streams, 0) < tables[0][int(arms[g])] else 0.0
-
-
-@kernel
-def in_own_units(tables, arms, start, stop, streams, totals):
-    for g in range(totals.shape[0]):
-        totals[g] = 10.0 * (stop - start) * tables[0][int(arms[g])]
-
-
-@kernel
-def adds_on(tables, arms, start, stop, streams, totals):
-    for g in range(totals.shape[0]):
-        totals[g] += (stop - start) * tables[0][int(arms[g])]
-
-
-@kernel
-def learns(tables, arms, start, stop, streams, totals):
-    for g in range(totals.shape[0]):
-        totals[g] = (stop - start) * tables[0][int(arms[g])]
-        tables[0][int(arms[g])] *= 0.999
+def by_round(loss):
+    """Lines that add up `loss` for each round."""
+    return "totals[g] = 0.0", "for _ in range(int(stop - start)):", f"    totals[g] += {loss}"
 
 
 @kernel
@@ -466,15 +330,39 @@ def later_worse(self, start, stop):
 
 
 ENVIRONMENT_BUGS = {
-    "a gap of the wrong sign": (lambda: world(gap_kernel=wrong_sign), r"gap_kernel gives -.* where expected says"),
-    "the gap of one round": (lambda: world(gap_kernel=of_one_round), r"gap_kernel gives .* where expected says"),
-    "the gap of one game": (lambda: world(gap_kernel=of_one_game), r"fill in every gaps\[g\]"),
-    "one draw for a block": (lambda: world(total_kernel=all_or_nothing), r"variance .* drawn at once"),
-    "a reward": (lambda: world(total_kernel=rewards), r"on average for arm 0 in .* where expected says 0.2"),
-    "one stream for all": (lambda: world(total_kernel=of_column_0), r"draw by next_uniform\(streams, g\)"),
-    "losses beyond the range": (lambda: world(total_kernel=in_own_units), r"must fill in losses from 0 to 1"),
-    "totals not begun at 0": (lambda: world(total_kernel=adds_on), r"must fill in losses from 0"),
-    "tables that change": (lambda: world(total_kernel=learns), r"for the same game alone|changes the tables"),
+    "a gap of the wrong sign": (
+        lambda: gaps("gaps[g] = (stop - start) * (tables[0][0] - tables[0][int(arms[g])])"),
+        r"gap_kernel gives -.* where expected says",
+    ),
+    "the gap of one round": (
+        lambda: gaps("gaps[g] = tables[0][int(arms[g])] - tables[0][0]"),
+        r"gap_kernel gives .* where expected says",
+    ),
+    "the gap of one game": (
+        lambda: gaps("gaps[0] = (stop - start) * (tables[0][int(arms[0])] - tables[0][0])"),
+        r"fill in every gaps\[g\]",
+    ),
+    "one draw for a block": (
+        lambda: totals("totals[g] = stop - start if next_uniform(streams, g) < mean else 0.0"),
+        r"variance .* drawn at once",
+    ),
+    "a reward": (
+        lambda: totals(*by_round("0.0 if next_uniform(streams, g) < mean else 1.0")),
+        r"on average for arm 0 in .* where expected says 0.2",
+    ),
+    "one stream for all": (
+        lambda: totals(*by_round("1.0 if next_uniform(streams, 0) < mean else 0.0")),
+        r"draw by next_uniform\(streams, g\)",
+    ),
+    "losses beyond the range": (
+        lambda: totals("totals[g] = 10.0 * (stop - start) * mean"),
+        r"must fill in losses from 0 to 1",
+    ),
+    "totals not begun at 0": (lambda: totals("totals[g] += (stop - start) * mean"), r"must fill in losses from 0"),
+    "tables that change": (
+        lambda: totals("totals[g] = (stop - start) * mean", "tables[0][int(arms[g])] *= 0.999"),
+        r"for the same game alone|changes the tables",
+    ),
     "means of one round": (
         lambda: world(expected=lambda self, start, stop: np.array(self.means)),
         r"expected does not add up",
@@ -525,19 +413,11 @@ def stay(tables, state, t, streams):
         state.mean[i, 0] = state.n[0]
 
 
-@kernel
-def answers_too_much(tables, state, arm, start, stop):
-    state.n[0] += 0.5
-
-
-@kernel
-def answers_nobody(tables, state, arm, start, stop):
-    state.n[0] = 0.1 * state.mean[arm + 1, 0]
-
-
-@kernel
-def answers_less(tables, state, arm):
-    state.n[0] += 0.01
+ANSWERS = {
+    "state.n[0] += 0.5": r"react_kernel must leave means from 0 to 1; in round 3 they are \[1.5, 1.5, 1.5\]",
+    "state.n[0] = 0.1 * state.mean[arm + 1, 0]": r"react_kernel fails: IndexError.*test_contract.py, line \d+\)",
+    "state.n[0] += 0.01": r"bug must take \(tables, state, arm, start, stop\); it takes \(tables, state, arm\)",
+}
 
 
 @dataclass(frozen=True)
@@ -553,20 +433,11 @@ class Answering(hf.ChangingEnvironment):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="some bugs show only in machine code")
-@pytest.mark.parametrize(
-    ("react", "message"),
-    [
-        (answers_too_much, r"react_kernel must leave means from 0 to 1; in round 3 they are \[1.5, 1.5, 1.5\]"),
-        (answers_nobody, r"react_kernel fails: IndexError.*test_contract.py, line \d+\)"),
-        (
-            answers_less,
-            r"kernel answers_less must take \(tables, state, arm, start, stop\); it takes \(tables, state, arm\)",
-        ),
-    ],
-)
-def test_a_world_that_answers_wrongly_is_told_so(react, message):
+@pytest.mark.parametrize("line", ANSWERS)
+def test_a_world_that_answers_wrongly_is_told_so(line):
+    react = written("tables, state, arm" + ", start, stop" * ("0.01" not in line), line)
     planted: Any = type("Planted", (Answering,), {"react_kernel": staticmethod(react), **LOCAL})
-    with pytest.raises(HoldfastError, match=message) as refusal:
+    with pytest.raises(HoldfastError, match=ANSWERS[line]) as refusal:
         hf.check(dataclass(frozen=True)(planted)(K))
     assert "\n" not in str(refusal.value)
 
@@ -601,13 +472,8 @@ def test_every_environment_keeps_the_contract(name):
 
 @pytest.mark.slow
 def test_a_class_is_made_with_what_it_needs_and_a_name_is_found():
-    for thing in (
-        hf.TsallisSwitch,
-        "tsallis-switch",
-        "tsallis-switch:n_arms=3",
-        f"{__name__}:Right",
-        "constrained-bernoulli",
-    ):
+    named = ("tsallis-switch", "tsallis-switch:n_arms=3", f"{__name__}:Right", "constrained-bernoulli")
+    for thing in (hf.TsallisSwitch, *named):
         assert hf.check(thing).seconds > 0
     with pytest.raises(InvalidParameter, match="check must be given a policy or an environment"):
         hf.check(3)

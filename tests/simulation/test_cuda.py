@@ -1,13 +1,29 @@
 """The GPU's kernel on the CUDA simulator: the same games as the CPU's, step by step, without a GPU."""
 
+import os
 import subprocess
 import sys
 
 import pytest
-from simulated_gpu import games_alike
 
 pytestmark = pytest.mark.slow
 
+BEFORE = """
+import numpy as np
+import holdfast as hf
+from holdfast.simulation.costs import Costs, Power
+from holdfast.simulation.cuda import run_on_gpu
+from holdfast.simulation.tasks import Task, run_task
+"""
+AFTER = """
+for policy, environment, costs in games:
+    task = Task(policy.label, policy, environment, T, costs, (20, 75, T), 3, 7, 2)
+    cpu, gpu = run_task(task), run_on_gpu(task)
+    for measure in ("excess", "switches", "paid"):
+        np.testing.assert_array_equal(getattr(gpu, measure), getattr(cpu, measure), err_msg=policy.label)
+    assert gpu.blocks == cpu.blocks
+print(len(games))
+"""
 PAPERS = """
 K, T = 5, 150
 table = hf.LossTable(np.random.default_rng(0).random((T, K)))
@@ -84,7 +100,7 @@ class ByRound(hf.Bernoulli):
 games = [(hf.TsallisSwitch(3, switching_cost=0.5), world, Costs.of(0.5))
          for world in (hf.Bernoulli([0.2, 0.5, 0.5], shuffled=True), ByRound([0.2, 0.5, 0.7]))]
 """
-SETTINGS = {
+SETTINGS: dict[str, tuple[str, int, dict[str, object]]] = {
     "the paper's": (PAPERS, 38, {}),
     "rivals": (RIVALS, 17, {}),
     "full information": (FULL_INFORMATION, 12, {}),
@@ -96,8 +112,13 @@ SETTINGS = {
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_simulated_gpu_plays_the_same_games(name):
+    """Step by step, in a process of its own: the simulator is chosen as Numba loads."""
     setting, games, options = SETTINGS[name]
-    assert games_alike(setting, **options) == games
+    given = f"3, 7, 2, paired={options.get('paired', False)}, delay={options.get('delay')})"
+    code = BEFORE + setting + AFTER.replace("3, 7, 2)", given)
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=400)
+    assert (run.returncode, run.stdout) == (0, f"{games}\n"), run.stderr
 
 
 def refusal(prelude: str = "") -> str:

@@ -32,10 +32,17 @@ FLAGS = (
 )
 
 
+AXE = """
+const done = arguments[arguments.length - 1];
+axe.run({resultTypes: ["violations"]}).then((found) => done(found.violations.map(
+    (one) => `${one.impact} ${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`)));
+"""
+
+
 class Browser:
     """One browser for all tests: `open` gives a page as a reader sees it whose browser remembers `storage` alone."""
 
-    looking_at: tuple[Path, int] | None = None
+    looking_at: tuple[Path | str, int] | None = None
 
     def __init__(self, profile: Path) -> None:
         if not (CHROMIUM and DRIVER and find_spec("selenium")):
@@ -51,7 +58,10 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
 
-    def open(self, path: Path, *, width: int = 0, dark: bool = False, storage: dict[str, str] | None = None) -> None:
+    def open(
+        self, path: Path | str, *, width: int = 0, dark: bool = False, storage: dict[str, str] | None = None
+    ) -> None:
+        """Show a file, or what is at an address."""
         self.leave()  # a link inside the page would not load it anew
         self.media(dark=dark)
         if width:
@@ -62,7 +72,7 @@ class Browser:
         # Before the page's own script runs: what an earlier page stored reaches the next one late on a busy machine.
         remember = f"localStorage.clear(); Object.assign(localStorage, {json.dumps(storage or {})})"
         added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": remember})
-        self.driver.get(path.as_uri())
+        self.driver.get(path if isinstance(path, str) else path.as_uri())
         self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
     def look(self, path: Path, *, width: int = 0) -> None:
@@ -106,6 +116,24 @@ class Browser:
             self.until(lambda plot=plot: self.run(drawn, plot), f"a panel of {chart} is not drawn")
             values.append(self.run(f"const plot = arguments[0]; return {read}", plot))
         return values[::-1]
+
+    def overflow(self) -> int:
+        """Pixels by which the page is wider than its window."""
+        wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        return self.run(wide)
+
+    def is_cut_unsaid(self) -> bool:
+        """True where a table is wider than its box and no hint says so, or one does without need."""
+        return self.run(
+            "return [...document.querySelectorAll('.box')].some(box => "
+            "(box.scrollWidth > box.clientWidth + 1) !== box.previousElementSibling.checkVisibility())"
+        )
+
+    def faults(self) -> list[str]:
+        """What Deque's axe-core has against the page: rules for screen readers, contrast and the like."""
+        axe = pytest.importorskip("axe_core_python")
+        self.run((Path(axe.__file__).parent / "axe.min.js").read_text())
+        return self.driver.execute_async_script(AXE)
 
     def complaints(self) -> list[Any]:
         """What is new in the console, but for notes on rendering: a slow page is told that autofocus was late."""

@@ -81,6 +81,10 @@ class Case:
         """Arguments of `ask` at the start of block n."""
         return {} if self.announce is None else {self.policy.announces: self.announce(n)}
 
+    def told(self, n: int) -> float | None:
+        """What is announced at the start of block n, if anything."""
+        return None if self.announce is None else self.announce(n)
+
     def highest_loss(self, n: int) -> float:
         """The largest loss one round of block n may have."""
         return self.announce(n) if self.announce and self.policy.announces == "loss_bound" else self.highest

@@ -36,15 +36,7 @@ def playing(game: Game) -> Callable[[np.ndarray], Chunk]:
 
     @kernel
     def play(
-        packed: Any,
-        numbers: Any,
-        vectors: Any,
-        stream: Any,
-        block: Any,
-        now: Any,
-        table: Any,
-        losses: Any,
-        chunk: Any,
+        packed: Any, numbers: Any, vectors: Any, stream: Any, block: Any, now: Any, table: Any, losses: Any, chunk: Any
     ) -> None:
         for t in range(table.shape[0]):
             chunk.delta[t] = now.delta[0]

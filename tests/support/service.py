@@ -18,8 +18,7 @@ import uvicorn
 import holdfast as hf
 from holdfast.service.access import TokenFile
 from holdfast.service.app import Limits, Service, make_app
-from holdfast.service.connections import Connection, Gate
-from holdfast.service.server import Server, listening_at
+from holdfast.service.server import Connection, Gate, Server, listening_at
 
 GAME = {"policy": "tsallis-switch", "arms": ["a", "b", "c"], "switching_cost": 1.5, "seed": 1}
 """Blocks of 2, 2, 3, 3, … rounds."""

@@ -46,11 +46,11 @@ MEASURES = ("latency", "first_token", "price", "price_per_1k", "uncached")
 REFUSED = (400, 413, 422, 499)
 """Statuses of requests that no deployment would have answered; nothing is learnt from them."""
 IN_A_ROW, REST = 3, 5.0
-"""After so many failures in a row a store is left alone for so many seconds, so that no request waits for it."""
+"""Failures in a row after which a store is left alone, and for how many seconds: no request then waits for it."""
 MOST_TRIED = 10_000
 """Requests whose attempts are remembered."""
 TELLING = 30.0
-"""Seconds to report a loss; nobody waits for that."""
+"""Seconds to report a loss; no request waits for that."""
 
 DEFAULT_SCALE = Scale(latency=(0.0, 30.0), price=(0.0, 0.05))
 
@@ -146,7 +146,7 @@ class HoldfastRouting(CustomLogger):
             if self._failed[model] >= IN_A_ROW:
                 self._rests[model] = time.monotonic() + REST
             if isinstance(error, BadStore) or not isinstance(error, (StoreError, TimeoutError)):
-                self._games.pop(model, None)  # deleted, or restored: it is opened anew
+                self._games.pop(model, None)  # deleted, or restored: it is opened again
             why = "no answer in time" if isinstance(error, TimeoutError) else error
             LOG.warning("a request to %r is routed without Holdfast: %s", model, why)
             return healthy_deployments

@@ -105,7 +105,7 @@ class World:
         self.begin()
 
     def begin(self) -> None:
-        """Begin anew with the same stream."""
+        """Begin again with the same stream."""
         self._stream = Stream(*self._place)
         K = self.environment.n_arms
         self._shift = int(self._stream.uniform() * K) if self.environment.shuffled else 0

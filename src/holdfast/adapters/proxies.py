@@ -212,7 +212,7 @@ class Envoy:
             return received(answer.read1)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def received(receive: Callable[[int], bytes]) -> str:
@@ -300,7 +300,7 @@ class Steering:
     def _tell(self, decision: Decision, before: Counts) -> None:
         after = self.proxy.counts(str(decision.arm))
         requests = after.requests - before.requests
-        if requests <= 0:  # none, or the proxy has begun anew: the game's `missing` counts
+        if requests <= 0:  # none, or the proxy has restarted: the game's `missing` counts
             return
         failures = min(max(after.failures - before.failures, 0.0) / requests, 1.0)
         seen = {"latency": self.proxy.latency(before, after), "failures": failures}
@@ -388,7 +388,7 @@ def _game(settings: Mapping[str, Any], arms: list[str]) -> Router:
 
 def steer(
     config: Annotated[Path, typer.Argument(help="A TOML file; docs/proxies.md has one for each proxy.")],
-    rounds: Annotated[int | None, typer.Option(help="Stop after so many intervals; go on by default.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Stop after this many intervals; by default never.")] = None,
 ) -> None:
     """Move HAProxy or Envoy to the arms that games hold. The games are told what it costs; a round is an interval.
 

@@ -23,8 +23,13 @@ from holdfast.bounds.own import (
     adaptive_certificate,
     adaptive_constrained,
     adaptive_varying,
+    guarded,
     mixture_excess,
     mixture_overhead,
+    paused,
+    paused_constrained,
+    safe_cost,
+    safe_cost_with_ties,
     work_function_cost,
 )
 from holdfast.bounds.paper import (
@@ -49,7 +54,6 @@ from holdfast.bounds.paper import (
     tsallis_inf,
     tsallis_inf_constrained,
 )
-from holdfast.bounds.safety import guarded, paused, paused_constrained, safe_cost, safe_cost_with_ties
 from holdfast.bounds.table import Bound, applicable, binding, smallest
 
 __all__ = [

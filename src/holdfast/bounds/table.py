@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from holdfast.bounds import own, paper, safety
+from holdfast.bounds import own, paper
 from holdfast.bounds.paper import Gaps
 from holdfast.checks import whole_number
 from holdfast.numerics import schedules
@@ -130,16 +130,16 @@ def _others(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> Iterato
     if K >= 2:
         statement = "O((λK)^{1/3}T^{2/3} + √(KT)), Theorem B of docs/theory/adaptive.md"
         yield "adaptive", statement, own.adaptive(**game), ADAPTIVE
-    guarded = safety.guarded(**game) if K >= 2 else math.inf
+    guarded = own.guarded(**game) if K >= 2 else math.inf
     yield "guarded", "Theorem I of docs/theory/tracking.md", guarded, "holds for Guarded and TrackingSwitch"
     statement = "4√(KT) + 1 + Σ over epochs, Theorem E of docs/paused.md"
-    yield "paused", statement, safety.paused(**game), PAUSED
+    yield "paused", statement, own.paused(**game), PAUSED
     if gaps is None or ties > 1 or K < 2:
         return
     statement = "c + D(1 + ln 2T)Σ1/Δ_i, Theorem C of docs/theory/adaptive.md"
     yield "adaptive_constrained", statement, own.adaptive_constrained(**game, gaps=gaps), ADAPTIVE
     statement = "R + 2λ(1 + 2R/Δ_min), R of Tsallis-INF, Theorem E of docs/paused.md"
-    yield "paused_constrained", statement, safety.paused_constrained(**game, gaps=gaps), PAUSED
+    yield "paused_constrained", statement, own.paused_constrained(**game, gaps=gaps), PAUSED
     value = paper.corollary_3_constrained(**blind, gaps=gaps)
     yield "corollary_3_constrained", "21(ln T + 1)Σ1/Δ_i + 34", value, inf
     statement = "Σ(4 ln T + 12)/Δ_i + 4 ln T + 1/Δ_min + 1.5√K + 8"
@@ -193,7 +193,7 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
         return _proved_of_adaptive(policy, cost)
     if isinstance(policy, PausedTsallis) and cost == policy.switching_cost:
         value = partial(
-            safety.paused,
+            own.paused,
             n_arms=policy.n_arms,
             switching_cost=cost,
             budget=policy.budget,
@@ -201,7 +201,7 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
         )
         return Proved("paused", "Theorem E of docs/paused.md", COST, value)
     if isinstance(policy, Guarding) and policy.has_guard and policy.cost == cost and policy.n_arms >= 2:
-        value = partial(safety.guarded, n_arms=policy.n_arms, switching_cost=cost)
+        value = partial(own.guarded, n_arms=policy.n_arms, switching_cost=cost)
         return Proved("guarded", "Theorem I of docs/theory/tracking.md", COST, value)
     return proved_regret(policy) if cost == 0.0 else None
 

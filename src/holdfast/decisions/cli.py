@@ -25,8 +25,7 @@ from holdfast.decisions.options import HELP, METAVAR, options_of, written_time
 from holdfast.decisions.requests import Ask
 from holdfast.decisions.router import Router
 from holdfast.decisions.settings import KEEP, Settings
-from holdfast.decisions.stores import store_at
-from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.stores import parse_address, store_at
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of, make_policy

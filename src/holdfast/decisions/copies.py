@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.decisions.models import new_token
-from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.stores import parse_address
 from holdfast.decisions.stores.sql import has_tables
 from holdfast.decisions.stores.sqlite import SqliteStore
 from holdfast.errors import BadStore, Form, InvalidParameter, StoreError, Words

@@ -20,25 +20,28 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from functools import partial
 from math import inf, isfinite
 from secrets import token_hex
 from threading import Condition, RLock, Thread, get_ident
 from typing import Any, TypeVar
 
 from holdfast.checks import real_number
-from holdfast.decisions.codec import setup_of, state_from, state_text
+from holdfast.decisions.game import Setup, State, setup_of, state_from, state_text
 from holdfast.decisions.models import MOST_TIME
 from holdfast.decisions.requests import Request
 from holdfast.decisions.rules import TRANSITIONS, View
-from holdfast.decisions.settings import FAR_AHEAD, Setup, State, new_request
-from holdfast.decisions.stores.forks import ROUTER, take_part_in_forks
-from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
+from holdfast.decisions.rules.report import take_back
+from holdfast.decisions.stores.sql import ROUTER, ConnectionLost, Store, Transaction, nested, take_part_in_forks
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError
 from holdfast.policies.policy import Policy
 
 LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+FAR_AHEAD = 600.0
+"""Seconds by which one call may move a game's time without being doubted."""
 
 MOST_TOGETHER = 256
 """Calls in one transaction at most."""
@@ -58,14 +61,14 @@ class Call(Future[Any]):
 
     def __init__(self, request: Request, now: float, look: Look | None = None) -> None:
         super().__init__()
-        self.request, self.now, self.look = request, now, look
+        self.request, self.now, self.look, self.again = request, now, look, False
         given = getattr(request, "request", "")
-        self.name = new_request() if given is None else given
-        self.again = False
+        # a later name sorts later, so that an index of them grows at its end
+        self.name = f"{time.time_ns():016x}{token_hex(4)}" if given is None else given
 
 
 def checked_time(clock: Callable[[], float]) -> float:
-    """Return the clock's time, if it is in seconds. The clock is user code, so it is called before locking."""
+    """Return the time of a user's clock, if it is in seconds. It is the user's code, so it is called before locking."""
     now = clock()
     if type(now) is not float or not isfinite(now):
         now = real_number("clock", now)
@@ -86,7 +89,8 @@ class Executor:
         timeout: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.store, self.setup, self.clock = store, setup, clock
+        self.store, self.setup = store, setup
+        self.clock = clock if clock is time.time else partial(checked_time, clock)
         self.committed: Callable[[int], None] | None = None
         """Callback with the number of calls of each transaction."""
         self.began = False
@@ -121,7 +125,7 @@ class Executor:
 
         With `look`, the answer is what that returns in the same transaction.
         """
-        call = Call(request, checked_time(self.clock), look)
+        call = Call(request, self.clock(), look)
         self._queue.append(call)
         if start:
             self.start()
@@ -131,7 +135,7 @@ class Executor:
         """Return the answer to a request, or raise its refusal. `seconds` is the deadline."""
         if self._writer == get_ident():
             raise nested(self.store.url)
-        call = Call(request, checked_time(self.clock))
+        call = Call(request, self.clock())
         self._queue.append(call)
         try:
             if seconds is None:
@@ -280,32 +284,34 @@ class Executor:
         seen = self._revision
         with self.store.transaction(self.setup.game.id, rounds, writing=True, deadline=deadline) as transaction:
             setup, head = self._current(transaction, seen), transaction.head
-            revision = head.revision
-
-            def load() -> State:
-                if known is not None and known[0] == head.state_version:
-                    return known[1]
-                return stored_state(setup, transaction)
-
+            load = partial(stored_state, setup, transaction)
             view = View(setup, head, transaction, load, transaction.told_blocks, transaction.told_losses)
+            view.known = known[1] if known is not None and known[0] == head.state_version else None
             answers: list[Any] = []
             if self._ahead or head.clock < self._time - FAR_AHEAD:
                 self._look_at_clock(max(call.now for call in batch), head.clock)
             for call in batch:
-                view.now, view.name, view.again = call.now - self._ahead, call.name, call.again
-                found = None if call.done() else TRANSITIONS[type(call.request)](view, call.request)
-                if call.look is not None and found is not None and not isinstance(found, HoldfastError):
+                if call.done():  # it was cancelled
+                    answers.append(None)
+                    continue
+                now, leap = call.now - self._ahead, view.head.leap
+                # A call that moved the time far ahead may have had a clock that is wrong, or have come after an idle
+                # night. Whoever comes then with a clock that is behind by about as much knows that no night has passed.
+                if leap and view.head.clock - now > 0.5 * leap:
+                    take_back(view, max(now, view.head.clock - leap))
+                view.now, view.clock, view.name, view.again = now, max(now, view.head.clock), call.name, call.again
+                found = TRANSITIONS[type(call.request)](view, call.request)
+                if call.look is not None and not isinstance(found, HoldfastError):
                     found = call.look(view, found)
                 answers.append(found)
             after = view.head
             if after.clock - head.clock > FAR_AHEAD:
                 after = after._replace(leap=after.clock - head.clock)
+            text = None
             if view.learnt is not None:
                 after = after._replace(state_version=token_hex(8))
-            if after != head or view.events.losses or view.events.changed:
-                text = None if view.learnt is None else state_text(view.setup, view.learnt)
-                revision += 1
-                transaction.save(after._replace(revision=revision), text, view.events)
+                text = state_text(view.setup, view.learnt)
+            revision = transaction.save(after, text, view.events, view.blocks)
         self._revision = max(revision, self._revision)
         self.setup = view.setup
         if self.committed is not None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from holdfast.decisions.codec import block_text, block_values, setup_of
 from holdfast.decisions.executor import stored_state
+from holdfast.decisions.game import block_text, block_values, setup_of
 from holdfast.decisions.models import Block
+from holdfast.decisions.options import checked_name
 from holdfast.decisions.router import fresh_game
-from holdfast.decisions.settings import Settings, checked_name
+from holdfast.decisions.settings import Settings
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import NewGame
 from holdfast.errors import Call, InvalidParameter, OutOfTurn, UnknownGame, Words

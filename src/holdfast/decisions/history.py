@@ -8,28 +8,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from holdfast.decisions import holdout
-from holdfast.decisions.codec import block_numbers, chosen_by
 from holdfast.decisions.executor import Executor, stored_state
-from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss, undamaged
-from holdfast.decisions.requests import Compact
-from holdfast.decisions.settings import (
+from holdfast.decisions.game import (
     ArmSums,
     Part,
     Setup,
     assigned,
-    long_wait,
+    block_numbers,
+    chosen_by,
     moves_of,
     odds_of,
     parts_of,
     players_of,
 )
+from holdfast.decisions.models import BY_RULE, MOST_COUNT, MOST_TIME, PINNED, Block, HandedOut, Head, Loss, undamaged
+from holdfast.decisions.requests import Compact
+from holdfast.decisions.rules.report import long_wait
 from holdfast.decisions.stores.sql import Transaction, row_of, select
 from holdfast.errors import BadStore, InvalidParameter, printable
 from holdfast.extras import pl
@@ -222,7 +223,8 @@ class History:
             yield _with_times(part, "time", "asked", "told")
             if place is None:
                 return
-            rows, place = self._executor.read(partial(_rows_after, place))
+            made, place = self._executor.read(partial(_rows_after, place))
+            rows = list(made)
 
     @property
     def record(self) -> pl.DataFrame:
@@ -501,12 +503,15 @@ def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:
     return transaction.blocks("after", last, AT_ONCE)
 
 
-def _rows_after(place: Place, transaction: Transaction, setup: Setup) -> tuple[list[tuple[Any, ...]], Place | None]:
-    """Return some rows of the log from a block and round on, and where the next ones begin."""
+def _rows_after(place: Place, transaction: Transaction, setup: Setup) -> tuple[Iterator[tuple[Any, ...]], Place | None]:
+    """Return some rows of the log from a block and round on, and where the next ones begin.
+
+    The rows are made when the transaction has ended: decisions wait for it.
+    """
     number, start = place
     head, blocks = transaction.head, transaction.blocks("after", number - 1, AT_ONCE)
     handed = {b.number: head.handed if b.number == head.current else b.rounds for b in blocks}
-    rows: list[tuple[Any, ...]] = []
+    rows: list[Iterator[tuple[Any, ...]]] = []
     some, left = [], MOST_ROUNDS
     for block in blocks:
         first = start if block.number == number else 0
@@ -523,12 +528,12 @@ def _rows_after(place: Place, transaction: Transaction, setup: Setup) -> tuple[l
                 count = "SELECT COUNT(*) FROM holdfast_losses WHERE game = ? AND block = ?"
                 stored = transaction.fetch(count, transaction.game, block.number)[0][0]
             single = stored == block.told
-            rows += _rows_of(setup, block, range(first, stop), asks[block.number], known, single)
+            rows.append(_rows_of(setup, block, range(first, stop), asks[block.number], known, single))
         block, _, stop = some[-1]
         if stop < handed[block.number]:
-            return rows, (block.number, stop)
+            return chain.from_iterable(rows), (block.number, stop)
     more = len(some) < len(blocks) or len(blocks) == AT_ONCE
-    return rows, (some[-1][0].number + 1, 0) if more else None
+    return chain.from_iterable(rows), (some[-1][0].number + 1, 0) if more else None
 
 
 def _stored(

@@ -8,7 +8,7 @@
     Seen       the losses of all arms in one round
     ChangeMade settings that were changed, when and why
     Day        all sums at the end of a day
-    Events     what one transaction adds and changes
+    Events     what one transaction adds and deletes
 
 Sums of losses are kept as a few numbers that do not overlap (`losses`), so that they are exact in any order.
 """
@@ -277,10 +277,8 @@ class Day(NamedTuple):
 
 @dataclass(slots=True)
 class Events:
-    """Rows that one transaction adds and changes, besides the head and the state."""
+    """Rows that one transaction adds and deletes, besides the head, the state and the blocks."""
 
-    begun: dict[int, Block] = field(default_factory=dict)
-    changed: dict[int, Block] = field(default_factory=dict)
     asks: list[HandedOut] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)

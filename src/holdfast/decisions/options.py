@@ -141,3 +141,20 @@ def written_duration(length: timedelta) -> str:
     '60.0s'
     """
     return f"{length.total_seconds()!r}s"
+
+
+# ---- names
+
+
+def checked_name(parameter: str, name: object) -> str:
+    """Return the name of a game or request if a store can keep it and a terminal can show it."""
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
+        raise InvalidParameter(parameter, "must be a name of 1 to 200 printable characters", name)
+    return name
+
+
+def checked_arm(parameter: str, name: str) -> str:
+    """Return the name of an arm: any text that a store can keep."""
+    if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise InvalidParameter(parameter, "must be text that can be stored: no NUL, no half of a surrogate pair", name)
+    return name

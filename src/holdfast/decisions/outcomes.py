@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from holdfast.checks import real_number
-from holdfast.decisions.all_losses import losses_by_arm
+from holdfast.decisions.game import Setup, player_of
 from holdfast.decisions.models import Block
-from holdfast.decisions.settings import Setup, player_of
 from holdfast.errors import TRUTH, Form, InvalidParameter, Set, Words, nearest
-from holdfast.players.losses import outside_range
+from holdfast.policies.policy import outside_range
 
 EXAMPLE = Form("holdfast.Scale(latency=(0.2, 8.0), …)", '{"latency": [0.2, 8.0]}', "latency=0.2:8")
 
@@ -105,6 +104,27 @@ class AllLosses(NamedTuple):
         elif isinstance(given, Collection) and not isinstance(given, (str, bytes)):
             given = [loss(value) for value in given]
         return losses_by_arm(setup, given, setup.bounds_of(block))
+
+
+def losses_by_arm(setup: Setup, given: Any, bounds: tuple[float, float]) -> dict[int, float]:
+    """Return losses, given by arm or in the policy's order, keyed by arm number. None is left out."""
+    known = {setup.names[arm]: arm for arm in setup.active}
+    if not isinstance(given, Mapping):
+        try:
+            given = dict(zip(known, given, strict=True))
+        except (TypeError, ValueError):
+            rule = f"must be {len(known)} numbers, one for each arm, or numbers by arm"
+            raise InvalidParameter("losses", rule, given) from None
+    found: dict[int, float] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise setup.no_arm("losses", name)
+        if value is not None:
+            loss = real_number(f"loss of {name!r}", value)
+            if not bounds[0] <= loss <= bounds[1]:
+                raise outside_range(f"loss of {name!r}", bounds, 1, loss)
+            found[known[name]] = loss
+    return found
 
 
 def outcome_of(

@@ -15,7 +15,7 @@ import numpy as np
 
 from holdfast.checks import one_of, whole_number
 from holdfast.decisions.executor import Executor
-from holdfast.decisions.following import DecisionRecord
+from holdfast.decisions.game import NOT_RECORDED, RULE, UNRECORDED, no_id
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.holdout import Judgement, Saving
 from holdfast.decisions.models import Block, Decision, Head, Receipt
@@ -23,8 +23,8 @@ from holdfast.decisions.options import given, written_duration
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.requests import Ask, Change, End, Observe, Request, SetAvailability, Settle, Tell
 from holdfast.decisions.router import Router
-from holdfast.decisions.rules.report import Answers
-from holdfast.decisions.settings import NOT_RECORDED, RULE, UNRECORDED, Settings, no_id
+from holdfast.decisions.settings import Settings
+from holdfast.decisions.status import DecisionRecord
 from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
@@ -124,10 +124,13 @@ def _ask(remote: RemoteExecutor, request: Ask, seconds: float | None) -> list[De
     return [Decision(*one) for one in remote.game.decide(body, seconds)]
 
 
-def _tell(remote: RemoteExecutor, request: Tell, seconds: float | None) -> Answers:
+def _tell(remote: RemoteExecutor, request: Tell, seconds: float | None) -> Any:
     sent = [(one[0], _outcome(one[3])) for one in request.reports if not isinstance(one, HoldfastError)]
     found = iter(remote.game.tell_each(sent, seconds))
-    return [one if isinstance(one, HoldfastError) else _receipt(next(found)) for one in request.reports]
+    answers = [one if isinstance(one, HoldfastError) else _receipt(next(found)) for one in request.reports]
+    if request.one and isinstance(answers[0], HoldfastError):
+        raise answers[0]
+    return answers[0] if request.one else answers
 
 
 def _observe(remote: RemoteExecutor, request: Observe, seconds: float | None) -> None:

@@ -15,9 +15,8 @@ from functools import partial
 from typing import Any, ClassVar, TypedDict
 
 from holdfast.checks import different_names, real_number, whole_number
-from holdfast.decisions.options import Checked, checked_duration, given, option
+from holdfast.decisions.options import Checked, checked_arm, checked_duration, checked_name, given, option
 from holdfast.decisions.outcomes import AllLosses, Outcome
-from holdfast.decisions.settings import checked_arm, checked_name
 from holdfast.errors import MOMENT, HoldfastError, InvalidParameter, Words
 from holdfast.policies.policy import Policy
 
@@ -36,9 +35,7 @@ class Request:
 
 
 def content_of(request: Any) -> str:
-    """Return a digest of a call with an idempotency key, apart from that; empty for a call without."""
-    if request.request is None:
-        return ""
+    """Return a digest of a call with an idempotency key, apart from that."""
     said = {name: value for name, value in given(request).items() if name != "request"}
     if said.get("available") is not None:
         said["available"] = sorted(map(str, said["available"]))
@@ -190,6 +187,8 @@ class Tell(Request):
 
     reports: Sequence[Report | HoldfastError]
     places: Sequence[tuple[int, int]] = ()  # type: ignore[misc]
+    one: bool = False
+    """True if the answer is that to the only report, instead of a list."""
 
 
 @dataclass(frozen=True)

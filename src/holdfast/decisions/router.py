@@ -14,13 +14,12 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, NoReturn, ParamSpec, TypeVar, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
-from holdfast.decisions.codec import first_head, new_game, setup_of, state_text
 from holdfast.decisions.executor import Executor, checked_time, with_retries
-from holdfast.decisions.following import DecisionRecord, record_of
+from holdfast.decisions.game import UNRECORDED, ArmSums, State, first_head, new_game, setup_of, state_text
 from holdfast.decisions.history import History
 from holdfast.decisions.holdout import Judgement
 from holdfast.decisions.models import Decision, Game, Head, Receipt
-from holdfast.decisions.options import check_known
+from holdfast.decisions.options import check_known, checked_name
 from holdfast.decisions.outcomes import outcome_of
 from holdfast.decisions.requests import (
     ONE,
@@ -37,28 +36,22 @@ from holdfast.decisions.requests import (
 )
 from holdfast.decisions.rules.change import as_given, check_same_class, difference
 from holdfast.decisions.rules.report import Answers
-from holdfast.decisions.settings import (
-    UNRECORDED,
-    ArmSums,
-    SettingOptions,
-    Settings,
-    State,
-    checked_name,
-    given_settings,
-)
+from holdfast.decisions.settings import SettingOptions, Settings, given_settings
 from holdfast.decisions.status import (
+    DecisionRecord,
     certificate_of,
     guard_of,
     open_decisions_of,
     paused,
     pinned,
     probabilities_of,
+    record_of,
     shares,
     switches_left,
+    why,
 )
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import NewGame
-from holdfast.decisions.why import why
 from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
@@ -88,15 +81,12 @@ Outcomes = Mapping[str, float | Mapping[str, Any]] | Iterable[tuple[str, float |
 """Losses, or other outcomes, by decision id."""
 
 
-def receipts_of(answers: Answers, one: bool) -> Receipt | list[Receipt]:
-    """Return the receipts for these answers, or raise the refusal."""
+def receipts_of(answers: Answers) -> list[Receipt]:
+    """Return the receipts, or raise an error that lists the refusals."""
     refused = [answer for answer in answers if isinstance(answer, HoldfastError)]
-    if one and refused:
-        raise refused[0]
     if refused:
         raise SomeRefused(len(answers), refused)
-    receipts = cast(list[Receipt], answers)
-    return receipts[0] if one else receipts
+    return cast(list[Receipt], answers)
 
 
 def _in_thread(verb: Callable[Concatenate[Router, P], T]) -> Callable[Concatenate[Router, P], Awaitable[T]]:
@@ -231,7 +221,7 @@ class Router:
             raise failure
         arm = _checked_arm("fallback", fallback, self.policy)
         LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)
-        now = checked_time(self._executor.clock)
+        now = self._executor.clock()
         return [Decision(f"{UNRECORDED}-{token_hex(8)}", arm, 1.0, 0, now) for _ in range(n)]
 
     @overload
@@ -266,12 +256,10 @@ class Router:
             loss, or an outcome of its own. Beside any of them ``in_time=True``: raise `TooLate` where the block was
             settled without it, and change nothing; and ``clip=True``: bring a loss outside `units` into their range.
         """
-        request, one = self.telling(id, loss, outcome)
         seconds = None if deadline is None else checked_deadline("deadline", deadline)
-        answers: Answers = (
-            self._executor.execute(request, seconds) if request.places else cast(Answers, request.reports)
-        )
-        return receipts_of(answers, one)
+        request = self.telling(id, loss, outcome)
+        answer: Any = self._executor.execute(request, seconds) if request.places else request.reports
+        return answer if request.one else receipts_of(answer)
 
     @overload
     async def atell(
@@ -291,17 +279,13 @@ class Router:
         id, loss, deadline, outcome
             See `tell`.
         """
-        request, one = self.telling(id, loss, outcome)
         seconds = None if deadline is None else checked_deadline("deadline", deadline)
-        answers: Answers = (
-            await self._executor.execute_async(request, seconds) if request.places else cast(Answers, request.reports)
-        )
-        return receipts_of(answers, one)
+        request = self.telling(id, loss, outcome)
+        answer: Any = await self._executor.execute_async(request, seconds) if request.places else request.reports
+        return answer if request.one else receipts_of(answer)
 
-    def telling(self, id: Any, loss: Any = None, outcome: Mapping[str, Any] | None = None) -> tuple[Tell, bool]:
-        """Return the request of a `tell`, and whether it reports one decision.
-
-        Invalid ids and outcomes are refused in it.
+    def telling(self, id: Any, loss: Any = None, outcome: Mapping[str, Any] | None = None) -> Tell:
+        """Return the request of a `tell`. Of several reports, invalid ids and outcomes are refused in it.
 
         Parameters
         ----------
@@ -327,8 +311,10 @@ class Router:
                 reports.append((name, *place, value))
                 places.append(place)
             except HoldfastError as error:
+                if one:
+                    raise
                 reports.append(error)
-        return Tell(reports, places), one
+        return Tell(reports, places, one)
 
     def observe(
         self,
@@ -430,17 +416,17 @@ class Router:
     @property
     def shares(self) -> dict[int | str, float]:
         """The most that each arm with a share may be drawn now."""
-        return self._executor.read(partial(shares, now=checked_time(self._executor.clock)))
+        return self._executor.read(partial(shares, now=self._executor.clock()))
 
     @property
     def why(self) -> str:
         """In words: the arm in use, how long it stays, and what breakers, shares and a budget of switches do."""
-        return self._executor.read(partial(why, now=checked_time(self._executor.clock)))
+        return self._executor.read(partial(why, now=self._executor.clock()))
 
     @property
     def switches_left(self) -> int | None:
         """Switches left of `most_switches`; None without such a limit."""
-        return self._executor.read(partial(switches_left, now=checked_time(self._executor.clock)))
+        return self._executor.read(partial(switches_left, now=self._executor.clock()))
 
     @property
     def guard(self) -> Guard:
@@ -455,12 +441,12 @@ class Router:
     @property
     def paused(self) -> dict[int | str, float]:
         """Paused arms with their ends in seconds since 1970; infinite until resumed."""
-        return self._executor.read(partial(paused, now=checked_time(self._executor.clock)))
+        return self._executor.read(partial(paused, now=self._executor.clock()))
 
     @property
     def pinned(self) -> int | str | None:
         """The arm pinned by an operator."""
-        return self._executor.read(partial(pinned, now=checked_time(self._executor.clock)))
+        return self._executor.read(partial(pinned, now=self._executor.clock()))
 
     @property
     def holdback(self) -> float:

@@ -1,25 +1,18 @@
-"""Settings of a game: patience, substitutes for missing losses, how many losses are kept, its scale."""
+"""Settings of a game, each an option: patience, what stands for missing losses, scale, breakers, limits and others."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from functools import partial
-from secrets import token_hex
-from time import time_ns
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, TypedDict
 
-from holdfast.checks import real_number, whole, whole_number
-from holdfast.decisions.breaker import Breaker, checked_breaker
-from holdfast.decisions.limits import Budget, Shares, checked_budget, checked_shares
-from holdfast.decisions.models import MOST_COUNT, Block, Decision, Game, Head, Loss, undamaged
-from holdfast.decisions.moves import Recent
+import numpy as np
+
+from holdfast.checks import CHECK, real_number, whole, whole_number
 from holdfast.decisions.options import (
     LONGEST_TIME,
     Checked,
@@ -30,24 +23,12 @@ from holdfast.decisions.options import (
     options_of,
     written_duration,
 )
-from holdfast.errors import (
-    DURATION,
-    TRUTH,
-    BadStore,
-    Call,
-    Form,
-    InvalidParameter,
-    NoArmAvailable,
-    UnknownDecision,
-    Words,
-    nearest,
-)
-from holdfast.numerics.layout import Layout
+from holdfast.errors import DURATION, TRUTH, Form, InvalidParameter, Words, nearest
+from holdfast.numerics.layout import Array
 from holdfast.numerics.scales import Scale
 from holdfast.numerics.schedules import LONGEST
-from holdfast.numerics.sums import exact_sum
-from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
+from holdfast.text import counted
 
 REMEMBER = 100_000
 """Default number of rounds of settled blocks whose losses are kept one by one."""
@@ -58,21 +39,9 @@ KEEP = 100_000
 KEY_LIFE = timedelta(hours=1)
 """Default idle time of a conversation."""
 
-FAR_AHEAD = 600.0
-"""Seconds by which one call may move a game's time without being doubted."""
-
 MISSING = ("highest", "mean", "drop")
 
 AUTO, FOREVER = "auto", "forever"
-
-LEAST_PATIENCE, LEAST_SECONDS, TIMES, WINDOW = 50.0, 60.0, 3.0, 1000
-"""``"auto"``: `TIMES` the mean lateness of about the last `WINDOW` losses, in rounds and in seconds; both must pass.
-
-At least `LEAST_PATIENCE` rounds, and as many times those asked at once; at least `LEAST_SECONDS`.
-
-docs/measurements/decisions.md has the measurements.
-"""
-
 
 # ---- checks
 
@@ -128,6 +97,254 @@ def _scale(parameter: str, given: Any) -> Scale:
 
 def _move_cost(parameter: str, given: Any) -> float | None:
     return None if given == "off" else real_number(parameter, given, least=0)
+
+
+# ---- breakers: when an arm is paused that fails too often
+
+MOST_WITHIN = 1000
+"""Longest window of losses."""
+
+
+@dataclass(frozen=True)
+class Breaker(Checked):
+    """A breaker: an arm that fails too often is paused, for all processes, and then tried again by a single request.
+
+    A failure is an outcome told as ``failed=True`` or ``error=True``, or a loss of at least `level`.
+
+    Parameters
+    ----------
+    failures, within
+        So many failures among the last so many losses of an arm pause it.
+    pause
+        For how long: a timedelta, or text such as ``"30s"``. Then one request tries the arm. If that fails, or its loss
+        has not come when as much time has passed again, the next pause is twice as long.
+    most
+        The longest pause.
+    level
+        Losses from here on are failures too.
+
+    Examples
+    --------
+    >>> Breaker(failures=3, within=10, pause="1m").settings()
+    {'failures': 3, 'within': 10, 'pause': '60.0s', 'most': '600.0s', 'level': None}
+    """
+
+    failures: int = field(default=5, metadata=whole(1, MOST_WITHIN))
+    within: int = field(default=20, metadata=whole(1, MOST_WITHIN))
+    pause: timedelta | str = field(default=timedelta(seconds=30), metadata={CHECK: checked_duration})
+    most: timedelta | str = field(default=timedelta(minutes=10), metadata={CHECK: checked_duration})
+    level: float | None = field(default=None, metadata={CHECK: real_number})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.failures > self.within:
+            raise InvalidParameter("failures", f"must be at most within, {self.within}", self.failures)
+        if self._limits[0] > self._limits[1]:
+            raise InvalidParameter("pause", f"must not be longer than most, {self.most}", str(self.pause))
+
+    @property
+    def _limits(self) -> list[float]:
+        return [one.total_seconds() for one in (self.pause, self.most) if isinstance(one, timedelta)]
+
+    def seconds(self, pause: float) -> float:
+        """Return the length of a pause: at least the first, at most the longest."""
+        first, most = self._limits
+        return min(max(pause, first), most)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the breaker as plain values for JSON, of which it can be made again."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: written_duration(one) if isinstance(one, timedelta) else one for name, one in found.items()}
+
+
+def checked_breaker(parameter: str, given: Any) -> Breaker | None:
+    """Return a breaker, or that with these fields by name; None for False: no breaker."""
+    if isinstance(given, Breaker) or given is False:
+        return given or None
+    known = [one.name for one in fields(Breaker)]
+    if not isinstance(given, Mapping):
+        form = Form(
+            "a holdfast.Breaker or False",
+            'fields by name, such as {"failures": 5}, or false',
+            "fields by name, such as failures=5,within=20, or off",
+        )
+        raise InvalidParameter(parameter, Words("must be ", form), given)
+    for name in given:
+        if name not in known:
+            rule = f"has no field {name!r}, but {', '.join(known)}{nearest(str(name), known)}"
+            raise InvalidParameter(parameter, rule, dict(given))
+    return Breaker(**given)
+
+
+# ---- limits on what a policy may do: shares, the most that arms are drawn; and a budget of switches
+
+MOST_COUNTED = 1000
+"""Largest budget: the times of so many switches are kept."""
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """A share of one arm. It goes from `first` to `last` by equal factors in equal times, and stays there."""
+
+    first: float
+    last: float
+    over: float = 0.0
+    """Seconds."""
+    since: float | None = field(default=None, compare=False)
+    """When it began, by the game's clock; None until the game knows it."""
+
+    def at(self, clock: float) -> float:
+        """Return the share at a time.
+
+        >>> Ramp(0.01, 0.25, over=100.0, since=0.0).at(50.0)
+        0.05
+        """
+        if self.since is None or clock >= self.since + self.over:
+            return self.last if self.since is not None or not self.over else self.first
+        passed = max(clock - self.since, 0.0) / self.over
+        return float(self.first ** (1.0 - passed) * self.last**passed)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The share of each arm that has one. At least one arm of the game has none: it takes what they leave."""
+
+    by_arm: Mapping[str, Ramp]
+    """By name, or by number as text."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the shares as they are given: ``{"new": 0.05, "other": [0.01, 0.5, "7d"]}``; a ramp with its start."""
+        return {
+            arm: [ramp.first, ramp.last, f"{ramp.over!r}s", *([] if ramp.since is None else [ramp.since])]
+            if ramp.over
+            else ramp.last
+            for arm, ramp in self.by_arm.items()
+        }
+
+    def caps(self, arms: Iterable[int | str], clock: float) -> Array:
+        """Return the most that each of these arms may be drawn with."""
+        return np.array([ramp.at(clock) if (ramp := self.by_arm.get(str(arm))) else 1.0 for arm in arms])
+
+    def given(self, p: Array, arms: Iterable[int | str], clock: float, best: int) -> Array:
+        """Return the probabilities with which arms get a block that is drawn with `p`; `best` has what exceeds shares.
+
+        >>> Shares({"new": Ramp(0.25, 0.25)}).given(np.array([0.5, 0.125, 0.375]), ["new", "a", "b"], 0.0, 2).tolist()
+        [0.25, 0.125, 0.625]
+        """
+        q = np.minimum(p, self.caps(arms, clock))
+        q[best] = min(q[best] + float((p - q).sum()), 1.0)
+        return q
+
+    def begun(self, before: Shares | None, now: float | None = None) -> Shares:
+        """Return these shares with a start for each ramp: one that is as it was before goes on, others begin now."""
+        known = before.by_arm if before is not None else {}
+        return Shares({arm: _begun(ramp, known.get(arm), now) for arm, ramp in self.by_arm.items()})
+
+    def without(self, arms: Iterable[str]) -> Shares | None:
+        """Return the shares of the other arms; None where none is left."""
+        gone = set(arms)
+        left = {arm: ramp for arm, ramp in self.by_arm.items() if arm not in gone}
+        return Shares(left) if left else None
+
+    def check_arms(self, arms: Iterable[int | str]) -> None:
+        """Raise an error unless all are arms, and one is left without a share."""
+        known = [str(arm) for arm in arms]
+        for arm in self.by_arm:
+            if arm not in known:
+                rule = f"must be of arms of the game, {', '.join(map(repr, known))}{nearest(arm, known)}"
+                raise InvalidParameter("share", rule, arm)
+        if len(self.by_arm) == len(known):
+            rule = "must leave an arm without a share, which takes what the others leave"
+            raise InvalidParameter("share", rule, self.settings())
+
+
+def _begun(ramp: Ramp, before: Ramp | None, now: float | None) -> Ramp:
+    if not ramp.over or ramp.since is not None:
+        return ramp
+    return before if before == ramp else replace(ramp, since=now)
+
+
+def checked_shares(parameter: str, given: Any) -> Shares | None:
+    """Return shares by arm, each a probability or a ramp; None for no shares."""
+    if isinstance(given, Shares):
+        return given
+    if not isinstance(given, Mapping):
+        form = Form(
+            'as share={"new": 0.05} or {"new": (0.01, 0.5, "7d")}',
+            'as {"new": 0.05} or {"new": [0.01, 0.5, "7d"]}',
+            "as new=0.05 or new=0.01:0.5:7d",
+        )
+        raise InvalidParameter(parameter, Words("must be the most that each of some arms may have, ", form), given)
+    return Shares({str(arm): _ramp(parameter, share) for arm, share in given.items()}) if given else None
+
+
+def _ramp(parameter: str, given: Any) -> Ramp:
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        if len(given) not in (3, 4):
+            raise InvalidParameter(parameter, "must go from a share to a share over a time, as 0.01, 0.5, 7d", given)
+        first, last = (real_number(parameter, end, above=0, most=1) for end in given[:2])
+        since = None if len(given) == 3 else real_number(parameter, given[3])
+        return Ramp(first, last, checked_duration(parameter, given[2]).total_seconds(), since)
+    share = real_number(parameter, given, above=0, most=1)
+    return Ramp(share, share)
+
+
+def checked_budget(parameter: str, given: Any) -> Budget | None:
+    """Return a budget of switches, such as ``(10, "1d")``; None for no limit."""
+    if isinstance(given, Budget):
+        return given
+    if isinstance(given, Mapping) and set(given) == {"switches", "over"}:
+        given = given["switches"], given["over"]
+    if isinstance(given, Mapping) and not given:
+        given = ()
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) not in (0, 2):
+        form = Form('such as (10, "1d")', 'such as {"switches": 10, "over": "1d"}', "such as 10,1d")
+        rule = Words("must be a number of switches and a time, ", form, ", or empty for no limit")
+        raise InvalidParameter(parameter, rule, given)
+    if not given:
+        return None
+    switches = whole_number(parameter, given[0], least=1, most=MOST_COUNTED)
+    return Budget(switches, checked_duration(parameter, given[1]).total_seconds())
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most switches within any stretch of time."""
+
+    switches: int
+    over: float
+    """Seconds."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the budget as it is given: ``{"switches": 10, "over": "86400.0s"}``."""
+        return {"switches": self.switches, "over": f"{self.over!r}s"}
+
+    @property
+    def words(self) -> str:
+        """Return the budget as a phrase.
+
+        >>> Budget(10, 86400.0).words, Budget(1, 90.0).words
+        ('10 switches in 1d', '1 switch in 90s')
+        """
+        sizes = (("d", 86400.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0))
+        unit, size = next((one for one in sizes if self.over % one[1] == 0.0), sizes[-1])
+        return f"{counted(self.switches, 'switch', 'switches')} in {self.over / size:g}{unit}"
+
+    def kept(self, switched: Sequence[float]) -> list[float]:
+        """Return the times of the latest switches that must be known: as many as are allowed."""
+        return list(switched[-self.switches :])
+
+    def stays(self, switched: Sequence[float]) -> float:
+        """Return the time until which no switch is left.
+
+        >>> Budget(2, 60.0).stays([10.0, 30.0, 35.0])
+        90.0
+        """
+        return switched[-self.switches] + self.over if len(switched) >= self.switches else 0.0
+
+    def left(self, switched: Sequence[float], clock: float) -> int:
+        """Return how many switches are left at a time."""
+        return max(self.switches - sum(at + self.over > clock for at in switched), 0)
 
 
 # ---- settings
@@ -203,8 +420,8 @@ class Settings(Checked):
 
     Examples
     --------
-    >>> Settings(patience="1m").due(clock=1000.0, asked=5)
-    1060.0
+    >>> Settings(patience="1m").seconds
+    60.0
     """
 
     patience: timedelta | int | str = option(  # noqa: RUF009
@@ -328,27 +545,6 @@ class Settings(Checked):
         """Return these settings without the shares of arms that are retired."""
         return self if self.share is None else replace(self, share=self.share.without(arms))
 
-    def due(self, clock: float, asked: int) -> float | None:
-        """Return when a block runs out of patience if this call handed out its last round.
-
-        A patience that follows lateness is added when the block is checked: `overdue`.
-        """
-        if self.seconds is not None:
-            return clock + self.seconds
-        return None if self.forever else float(asked + (self.rounds or 0))
-
-    def overdue(self, clock: float, head: Head, asked: int, waits: bool) -> tuple[float, float]:
-        """Return the largest `due` and the largest `last` of a block that has run out of patience.
-
-        `asked` rounds are asked for at once. A policy that `waits` for its losses asks none meanwhile: time counts.
-        """
-        if self.seconds is not None or self.rounds is not None:
-            return (float(head.asked) if self.seconds is None else clock), math.inf
-        if not head.heard:
-            return -math.inf, -math.inf
-        rounds = 0.0 if waits else max(long_wait(head), TIMES * asked)
-        return head.asked - rounds, clock - max(LEAST_SECONDS, TIMES * head.delay)
-
     def plain(self) -> dict[str, Any]:
         """Return the settings as JSON values, from which they can be made again: times as text, such as ``60.0s``."""
         return {one.name: _plain(getattr(self, one.name)) for one in fields(self) if one.init}
@@ -364,11 +560,6 @@ def _plain(value: Any) -> Any:
     return value.settings() if hasattr(value, "settings") else value
 
 
-def long_wait(head: Head) -> float:
-    """Return the rounds after which a missing loss is no longer expected, by the lateness seen."""
-    return max(LEAST_PATIENCE, TIMES * head.lateness) if head.heard else math.inf
-
-
 def given_settings(call: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings among the options of a call that were given; a shadow is a holdback of 1."""
     check_known(call, options, (*SETTINGS, "shadow"))
@@ -379,331 +570,3 @@ def given_settings(call: str, options: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(shadow, bool) or "holdback" in given:
         raise InvalidParameter("shadow", Words("must be ", TRUTH, ", and is not given along with holdback"), shadow)
     return {**given, "holdback": float(shadow)}
-
-
-def stand_in_for(missing: str | float, block: Block, usual: float, highest: float) -> float | None:
-    """Return the substitute for each missing loss of a block; None if its round is dropped.
-
-    `usual` is the mean of the arm so far, for a block without any loss; `highest` the highest that it can have.
-    """
-    if missing == "drop":
-        return None
-    if missing == "mean":
-        return math.fsum(block.losses) / block.told if block.told else usual
-    return highest if missing == "highest" else float(missing)
-
-
-# What a game plays, and what it has learnt.
-
-
-@dataclass(frozen=True)
-class Setup:
-    """Policy and settings of a game, as its row says."""
-
-    game: Game
-    policy: Policy
-    settings: Settings
-    names: tuple[int | str, ...]
-    """All arms that ever existed."""
-    active: tuple[int, ...]
-    """Arms that are not retired; the policy's arm i is `active[i]`."""
-    since: tuple[int, ...]
-    """For each arm, the block after which it was re-added; earlier ones are not learnt from."""
-    paused: tuple[tuple[int, float], ...]
-    """Paused arms with their ends."""
-    pin: tuple[int, float] | None
-    """The pinned arm and its end."""
-    ids: Ids
-    bounds: tuple[float, float]
-    """Range of a loss, unless announced with a block."""
-    announces: str | None
-    """Announcement the policy needs at the start of a block."""
-    sees_all: bool
-    """True for a full-information policy."""
-    follows_lateness: bool
-    """True if patience depends on the lateness seen."""
-    state_layout: Layout
-    block_layout: Layout
-
-    def name_of(self, arm: int) -> int | str:
-        """Return an arm's name, or its number where arms have none."""
-        if not 0 <= arm < len(self.names):
-            raise BadStore(f"the store is damaged: game {self.game.name!r} has no arm {arm}")
-        return self.names[arm]
-
-    def bounds_of(self, block: Block | None) -> tuple[float, float]:
-        """Return the range of a block's losses; for an unknown block, that of the game."""
-        return self.bounds if block is None or block.bound is None else (0.0, block.bound)
-
-    def decisions(self, block: Block, rounds: range, at: float) -> list[Decision]:
-        """Return the decisions for rounds of a block handed out together."""
-        name, probability, id_of, number = self.name_of(block.arm), block.probability, self.ids.id_of, block.number
-        if not block.played:
-            return [Decision(id_of(number, round), name, probability, number, at) for round in rounds]
-        by = players_of(block, rounds.stop)
-        return [Decision(id_of(number, r), self.name_of(by[r][0]), by[r][1], number, at) for r in rounds]
-
-    def arm_of(self, parameter: str, name: object) -> int:
-        """Return the number of an arm that can be drawn. Raise an error if there is none of this name."""
-        known = {self.names[arm]: arm for arm in self.active}
-        if name not in list(known):  # whatever it is
-            raise self.no_arm(parameter, name)
-        return known[name]
-
-    def no_arm(self, parameter: str, name: object) -> InvalidParameter:
-        """Return the error for what is no arm that can be drawn."""
-        known = [self.names[arm] for arm in self.active]
-        rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
-        return InvalidParameter(parameter, rule, name)
-
-    def down(self, clock: float, available: Collection[int | str] | None) -> frozenset[int]:
-        """Return the policy's arms that are unavailable now. Raise an error if none is left."""
-        down = {arm for arm, until in self.paused if until > clock and arm in self.active}
-        if available is not None:
-            known = [self.names[arm] for arm in self.active]
-            for name in available:
-                if name not in known:
-                    raise self.no_arm("available", name)
-            down |= {arm for arm in self.active if self.names[arm] not in available}
-        if len(down) == len(self.active):
-            raise NoArmAvailable(Words("no arm can be played: all are paused or not available; use ", Call("resume")))
-        return frozenset(down)
-
-    def learns_from(self, block: Block) -> bool:
-        """Return True if the policy drew the block and still has its arm."""
-        return not block.forced and self.plays(block)
-
-    def plays(self, block: Block) -> bool:
-        """Return True if the block's arm has not been retired since."""
-        return block.arm in self.active and block.number > self.since[block.arm]
-
-
-def assigned(block: Block) -> tuple[int, float]:
-    """Return the arm that plays a block while no arm is down, and its probability."""
-    if block.played.startswith(f"[[0, {MOST_COUNT}, "):
-        with undamaged(f"block {block.number}"):
-            _, _, arm, probability = json.loads(block.played)[0]
-            return int(arm), float(probability)
-    return block.arm, block.probability
-
-
-def odds_of(block: Block) -> dict[int, float]:
-    """Return the probabilities with which a block was given to each arm; empty unless there were shares."""
-    with undamaged(f"block {block.number}"):
-        return {int(arm): float(p) for arm, p in json.loads(block.odds)["given"].items()} if block.odds else {}
-
-
-def stretches_of(block: Block) -> list[tuple[int, int, int, float]]:
-    """Return the rounds that other arms played: first round, count, arm, its probability."""
-    with undamaged(f"block {block.number}"):
-        found = json.loads(block.played or "[]")
-        return [(int(first), int(count), int(arm), float(probability)) for first, count, arm, probability in found]
-
-
-def players_of(block: Block, handed: int) -> list[tuple[int, float]]:
-    """Return for each round handed out the arm that plays it and its probability."""
-    by = [(block.arm, block.probability)] * handed
-    for first, count, arm, probability in stretches_of(block):
-        by[first : min(first + count, handed)] = [(arm, probability)] * (min(first + count, handed) - first)
-    return by
-
-
-class Move(NamedTuple):
-    """A conversation leaves its arm."""
-
-    round: int
-    """The first at the new arm, from 0."""
-    arm: int
-    reason: str
-    """``down``, ``failing`` or ``gain``."""
-
-
-def moves_of(block: Block) -> list[Move]:
-    """Return the moves of a conversation."""
-    with undamaged(f"block {block.number}"):
-        return [Move(int(round), int(arm), str(reason)) for round, arm, reason in json.loads(block.moves or "[]")]
-
-
-def player_of(block: Block, round: int) -> tuple[int, float]:
-    """Return the arm that plays a round, and its probability."""
-    for first, count, arm, probability in reversed(stretches_of(block)):
-        if first <= round < first + count:
-            return arm, probability
-    return block.arm, block.probability
-
-
-@dataclass
-class ArmSums:
-    """Sums of one arm so far, without open blocks."""
-
-    blocks: int = 0
-    rounds: int = 0
-    told: int = 0
-    losses: list[float] = field(default_factory=list)
-    stood_in: list[float] = field(default_factory=list)
-    """Parts of the exact sum of substitutes for missing losses."""
-    dropped: int = 0
-    """Rounds without a loss that were not counted."""
-    squares: float = 0.0
-    """Sum of the squares of the losses."""
-    switches: int = 0
-    """Changes of arm to this one."""
-    last_used: float | None = None
-    """Start time of its latest block."""
-
-    def add(self, part: Part, block: Block) -> None:
-        """Add its part of a settled block."""
-        self.blocks += 1
-        self.rounds += part.rounds
-        self.told += part.told
-        self.losses = exact_sum([*self.losses, *part.losses])
-        self.squares += part.squares
-        missing = part.rounds - part.told
-        if missing:
-            self._stand_in(missing, block.stand_in)
-        self.last_used = block.began if self.last_used is None else max(self.last_used, block.began)
-
-    def hear(self, loss: float, stand_in: float | None) -> None:
-        """Count a late loss in place of what stood for it."""
-        self.told += 1
-        self.losses = exact_sum([*self.losses, loss])
-        self.squares += loss * loss
-        self._stand_in(-1, stand_in)
-
-    def _stand_in(self, rounds: int, stand_in: float | None) -> None:
-        if stand_in is None:
-            self.dropped += rounds
-        else:
-            self.stood_in = exact_sum([*self.stood_in, rounds * stand_in])
-
-
-class Part(NamedTuple):
-    """Rounds of a block played by one arm."""
-
-    rounds: int
-    told: int
-    losses: Sequence[float]
-    squares: float
-
-
-def parts_of(block: Block, handed: int, losses: Callable[[], Iterable[Loss]]) -> dict[int, Part]:
-    """Return each arm's part of a block so far. `losses` is called only if there are several arms."""
-    if not block.played:
-        return {block.arm: Part(handed, block.told, block.losses, block.squares)}
-    by = players_of(block, handed)
-    lost = {loss.round: loss.loss for loss in losses()}
-    parts = {}
-    for player in {arm for arm, _ in by}:
-        rounds = [n for n in range(handed) if by[n][0] == player]
-        told = [lost[n] for n in rounds if n in lost]
-        parts[player] = Part(len(rounds), len(told), exact_sum(told), math.fsum(loss * loss for loss in told))
-    return parts
-
-
-@dataclass
-class State:
-    """Learnt state: the policy's numbers and stream, and sums per arm. Changes once per block."""
-
-    learner: Learner
-    arms: list[ArmSums]
-    day: int = 0
-    """Day of the latest settlement, counted from 1970; 0 before the first."""
-    recent: list[Recent] = field(default_factory=list)
-    """Latest losses of each arm in conversations that may move; empty without such."""
-    ended: int = 0
-    """Conversations that might have moved and have ended."""
-    turns: int = 0
-    """Their turns."""
-    moves: int = 0
-    """Moves of conversations."""
-    switched: list[float] = field(default_factory=list)
-    """Times of the latest switches, where there is a budget of them."""
-
-    def recently(self) -> list[Recent]:
-        """Return the latest losses of each arm in conversations that may move, for changing."""
-        self.recent += [Recent() for _ in range(len(self.arms) - len(self.recent))]
-        return self.recent
-
-    def count_conversation(self, turns: int) -> None:
-        """Count the turns of a conversation that has ended."""
-        self.ended, self.turns = self.ended + 1, self.turns + turns
-
-    def turns_to_come(self, had: int) -> float:
-        """Return how many turns a conversation that had so many is expected to have yet."""
-        return max(float(had), self.turns / self.ended if self.ended else 0.0)
-
-
-# Ids of decisions and names: storable, and ids unguessable.
-
-RULE = Words("must be the id of a decision, as ", Call("ask"), " gave it")
-
-
-def no_id(given: object) -> InvalidParameter:
-    """Return the error for what is no text; a whole decision has its id."""
-    return InvalidParameter("id", Words(RULE, ": its `.id`") if isinstance(given, Decision) else RULE, given)
-
-
-NOT_RECORDED = Words("was not recorded: there was no decision, and ", Call("ask"), " answered with its fallback")
-
-UNRECORDED = "unrecorded"
-"""Id prefix of decisions that no store has."""
-
-
-class Ids:
-    """Signed ids of one game's decisions: each names a block and a round, counted from 0.
-
-    >>> ids = Ids("a1", "secret")
-    >>> ids.parse(ids.id_of(12, 3))
-    (12, 3)
-    """
-
-    def __init__(self, uid: str, secret: str) -> None:
-        self._uid = uid
-        self._signing = hashlib.blake2b(key=secret.encode(), digest_size=8)
-
-    def id_of(self, block: int, number: int) -> str:
-        """Return the id of a round of a block."""
-        signing = self._signing.copy()
-        signing.update(b"%d-%d" % (block, number))
-        return f"{self._uid}-{block}-{number}-{signing.hexdigest()}"
-
-    def parse(self, text: object) -> tuple[int, int]:
-        """Return the block and round of an id. Raise an error unless this game signed it."""
-        if not isinstance(text, str):
-            raise no_id(text)
-        parts = text.split("-") if text.isascii() else []
-        if parts[:1] == [UNRECORDED]:
-            raise UnknownDecision(text, NOT_RECORDED)
-        if len(parts) != 4 or not (parts[1].isdigit() and parts[2].isdigit()):
-            raise UnknownDecision(text, RULE)
-        uid, block, number, signature = parts
-        if uid != self._uid:
-            raise UnknownDecision(text, "is another game's")
-        signing = self._signing.copy()
-        signing.update(f"{block}-{number}".encode())
-        if not hmac.compare_digest(signature, signing.hexdigest()):
-            raise UnknownDecision(text, "was never handed out by this game")
-        return int(block), int(number)
-
-
-def new_request() -> str:
-    """Return a unique request name. Later ones sort later, so that an index of them grows at its end.
-
-    >>> new_request() < new_request()
-    True
-    """
-    return f"{time_ns():016x}{token_hex(4)}"
-
-
-def checked_name(parameter: str, name: object) -> str:
-    """Return the name of a game or request if a store can keep it and a terminal can show it."""
-    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
-        raise InvalidParameter(parameter, "must be a name of 1 to 200 printable characters", name)
-    return name
-
-
-def checked_arm(parameter: str, name: str) -> str:
-    """Return the name of an arm: any text that a store can keep."""
-    if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
-        raise InvalidParameter(parameter, "must be text that can be stored: no NUL, no half of a surrogate pair", name)
-    return name

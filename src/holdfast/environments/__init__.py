@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.checks import class_at, one_of
+from holdfast.checks import class_at, is_own, one_of
 from holdfast.environments.changing import (
     ChangingEnvironment,
     CommonJumps,
@@ -32,9 +32,8 @@ from holdfast.environments.phased import (
     Seasonal,
     UnseenTurn,
 )
-from holdfast.environments.ranges import VaryingRanges
 from holdfast.environments.tables import ForecastTable, LossTable
-from holdfast.environments.walk import MultiScaleWalk
+from holdfast.environments.theorems import MultiScaleWalk, VaryingRanges
 from holdfast.errors import InvalidParameter
 
 __all__ = [
@@ -95,7 +94,7 @@ ENVIRONMENTS: Mapping[str, type[Environment]] = {
 
 def find_environment(name: object) -> type[Environment]:
     """Return the class with this id, or the one that ``"module:Class"`` names."""
-    if isinstance(name, str) and ":" in name:
+    if is_own(name):
         return class_at("environment", name, Environment)  # type: ignore[type-abstract]  # only compared with
     return ENVIRONMENTS[one_of("environment", name, ENVIRONMENTS)]
 

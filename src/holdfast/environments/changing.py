@@ -1,4 +1,4 @@
-"""Environments that draw their path anew in each game: random changes, drifts, outages, seasons, jumps, Markov chains.
+"""Environments that draw a new path in each game: random changes, drifts, outages, seasons, jumps, Markov chains.
 
     move(tables, state, t, streams)           write the mean of every arm in round t to state.mean; called once a round
     react(tables, state, arm, start, stop)    optional: learn which arm was played in the rounds [start, stop)
@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import flag, real, real_number, whole, whole_number
+from holdfast.checks import flag, or_none, real, real_number, whole, whole_number
 from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.layout import Array, PerArm, layout_of
@@ -37,7 +37,7 @@ ROUNDS = real(least=1)
 
 @dataclass(frozen=True)
 class ChangingEnvironment(Environment):
-    """Losses whose means are drawn anew in each game, round by round. Derive from it for your own."""
+    """Losses whose means are drawn in each game, round by round. Derive from it for your own."""
 
     state: ClassVar[type]
     """NamedTuple of what a game keeps, `mean: PerArm` among it."""
@@ -56,20 +56,20 @@ class ChangingEnvironment(Environment):
 
     @property
     def reference(self) -> int:
-        raise self._drawn_anew("reference")
+        raise self._has_none("reference")
 
     def expected(self, start: int, stop: int) -> Array:
-        raise self._drawn_anew("expected")
+        raise self._has_none("expected")
 
     def excess(self, stop: int) -> Array:
-        raise self._drawn_anew("excess")
+        raise self._has_none("excess")
 
     def draw(self, arm: int, start: int, stop: int, stream: Stream) -> float:
-        raise self._drawn_anew("draw")
+        raise self._has_none("draw")
 
-    def _drawn_anew(self, name: str) -> HoldfastError:
+    def _has_none(self, name: str) -> HoldfastError:
         own = type(self).__name__
-        return HoldfastError(f"{own} draws its path anew in each game, so it has no {name}: path() returns one")
+        return HoldfastError(f"{own} draws a new path in each game, so it has no {name}: path() returns one")
 
     def path(
         self, horizon: int, *, seed: object = 0, replication: int = 0, played: Sequence[int] | None = None
@@ -145,7 +145,7 @@ def uniform_between(streams: Any, low: float, high: float) -> float:
 
 @kernel
 def move_at_random(tables: Any, state: Any, t: float, streams: Any) -> None:
-    """At first, and then with the probability of a change, draw all means, or that of an arm."""
+    """Draw all means at first; then, with the probability of a change, all of them or that of one arm."""
     chance, alone, low, high = tables[0]
     K = state.mean.shape[0]
     if t == 0.0:
@@ -159,7 +159,7 @@ def move_at_random(tables: Any, state: Any, t: float, streams: Any) -> None:
 
 @dataclass(frozen=True)
 class RandomChanges(WithinRange):
-    """Means that stay, and now and then are drawn anew: all of them, or that of one arm.
+    """Means that stay, and now and then are drawn again: all of them, or that of one arm.
 
     Parameters
     ----------
@@ -181,17 +181,12 @@ class RandomChanges(WithinRange):
     [[0.84, 0.48], [0.38, 0.57], [0.89, 0.14], [0.89, 0.14]]
     """
 
-    id: ClassVar[str] = "random-changes"
-    state: ClassVar[type] = Means
-    move_kernel: ClassVar[Callable[..., Any]] = staticmethod(move_at_random)
+    id = "random-changes"
+    state = Means
+    move_kernel = staticmethod(move_at_random)
 
-    every: float | None = field(default=None, kw_only=True)
+    every: float | None = field(default=None, kw_only=True, metadata=or_none(ROUNDS))
     alone: bool = field(default=False, kw_only=True, metadata=flag())
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.every is not None:
-            self._set("every", real_number("every", self.every, least=1))
 
     @property
     def tables(self) -> Tables:
@@ -246,9 +241,9 @@ class OrnsteinUhlenbeck(WithinRange):
     (3, 2)
     """
 
-    id: ClassVar[str] = "ornstein-uhlenbeck"
-    state: ClassVar[type] = Drift
-    move_kernel: ClassVar[Callable[..., Any]] = staticmethod(move_in_drift)
+    id = "ornstein-uhlenbeck"
+    state = Drift
+    move_kernel = staticmethod(move_in_drift)
 
     time: float = field(default=1000.0, kw_only=True, metadata=ROUNDS)
     deviation: float = field(default=0.15, kw_only=True, metadata=real(least=0, most=10))
@@ -273,7 +268,7 @@ class Up(NamedTuple):
 
 @kernel
 def move_on_and_off(tables: Any, state: Any, t: float, streams: Any) -> None:
-    """Each arm goes down, or comes back, with its probability."""
+    """Let each arm go down, or come back, with its probability."""
     falls, rises, loss, low, high = tables[0]
     for i in range(state.mean.shape[0]):
         if t == 0.0:
@@ -308,9 +303,9 @@ class Outages(WithinRange):
     True
     """
 
-    id: ClassVar[str] = "outages"
-    state: ClassVar[type] = Up
-    move_kernel: ClassVar[Callable[..., Any]] = staticmethod(move_on_and_off)
+    id = "outages"
+    state = Up
+    move_kernel = staticmethod(move_on_and_off)
 
     every: float = field(default=3000.0, kw_only=True, metadata=ROUNDS)
     length: float = field(default=200.0, kw_only=True, metadata=ROUNDS)
@@ -364,9 +359,9 @@ class Seasons(ChangingEnvironment):
     True
     """
 
-    id: ClassVar[str] = "seasons"
-    state: ClassVar[type] = Season
-    move_kernel: ClassVar[Callable[..., Any]] = staticmethod(move_in_season)
+    id = "seasons"
+    state = Season
+    move_kernel = staticmethod(move_in_season)
 
     period: int = field(default=1000, kw_only=True, metadata=whole(least=2, most=LAST_ROUND))
     swing: float = field(default=0.25, kw_only=True, metadata=SHARE)
@@ -387,7 +382,7 @@ class Jumps(NamedTuple):
 
 @kernel
 def move_together(tables: Any, state: Any, t: float, streams: Any) -> None:
-    """At first, and then with the probability of a jump, draw the common level."""
+    """Draw the common level at first, and then with the probability of a jump."""
     chance, gap = tables[0]
     K = state.mean.shape[0]
     if t == 0.0:
@@ -423,9 +418,9 @@ class CommonJumps(ChangingEnvironment):
     True
     """
 
-    id: ClassVar[str] = "common-jumps"
-    state: ClassVar[type] = Jumps
-    move_kernel: ClassVar[Callable[..., Any]] = staticmethod(move_together)
+    id = "common-jumps"
+    state = Jumps
+    move_kernel = staticmethod(move_together)
 
     every: float = field(default=2500.0, kw_only=True, metadata=ROUNDS)
     gap: float = field(default=0.2, kw_only=True, metadata=SHARE)
@@ -445,7 +440,7 @@ class Chain(NamedTuple):
 
 @kernel
 def move_in_chains(tables: Any, state: Any, t: float, streams: Any) -> None:
-    """Each chain takes a step; where there is one for all arms, the first arm's is theirs."""
+    """Move each chain by a step; a chain for all arms is the first arm's."""
     means, upto, own = tables
     S, K = upto.shape[0], state.mean.shape[0]
     for i in range(K):
@@ -487,9 +482,9 @@ class MarkovChain(ChangingEnvironment):
     True
     """
 
-    id: ClassVar[str] = "markov-chain"
-    state: ClassVar[type] = Chain
-    move_kernel: ClassVar[Callable[..., Any]] = staticmethod(move_in_chains)
+    id = "markov-chain"
+    state = Chain
+    move_kernel = staticmethod(move_in_chains)
 
     n_arms: int = field(default=0, kw_only=True)
     state_means: Sequence[Any] = ()
@@ -589,10 +584,10 @@ class TiringArms(WithinRange):
     [[0.38, 0.24], [0.38, 0.24]]
     """
 
-    id: ClassVar[str] = "tiring-arms"
-    state: ClassVar[type] = Load
-    move_kernel: ClassVar[Callable[..., Any]] = staticmethod(move_by_load)
-    react_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(tire)
+    id = "tiring-arms"
+    state = Load
+    move_kernel = staticmethod(move_by_load)
+    react_kernel = staticmethod(tire)
 
     time: float = field(default=100.0, kw_only=True, metadata=ROUNDS)
     low: float = field(default=0.1, kw_only=True)

@@ -19,12 +19,21 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import flag, one_of, real, real_number, whole, whole_number
-from holdfast.environments.binomial import CERTAIN, LARGEST, TABLED, binomial_from_table, binomial_tables
+from holdfast.checks import among, flag, real, real_number, whole, whole_number
 from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.numerics.layout import Array
-from holdfast.numerics.random import Stream, binomial, keyed_losses, next_uniform
+from holdfast.numerics.random import (
+    CERTAIN,
+    MOST_TRIALS,
+    TABLED,
+    Stream,
+    binomial,
+    binomial_from_table,
+    binomial_tables,
+    keyed_losses,
+    next_uniform,
+)
 
 LEAST_GROWTH = 1.0001
 """Least growth of phases: 285,000 up to the last round; closer to 1 they do not fit."""
@@ -61,7 +70,7 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
         elif rounds == 1.0:
             for g in range(totals.shape[0]):
                 totals[g] += 1.0 if next_uniform(streams, g) < means[phase, int(places[g])] else 0.0
-        elif ways[phase] == TABLED and rounds <= LARGEST:
+        elif ways[phase] == TABLED and rounds <= MOST_TRIALS:
             for g in range(totals.shape[0]):
                 kind = kinds[phase, int(places[g])]
                 drawn = binomial_from_table(rows, columns, max(kind, 0), int(rounds), next_uniform(streams, g))
@@ -69,7 +78,7 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
         else:
             for g in range(totals.shape[0]):
                 kind = kinds[phase, int(places[g])]
-                if kind >= 0 and rounds <= LARGEST:
+                if kind >= 0 and rounds <= MOST_TRIALS:
                     totals[g] += binomial_from_table(rows, columns, kind, int(rounds), next_uniform(streams, g))
                 else:
                     totals[g] += binomial(rounds, means[phase, int(places[g])], streams[:, g])
@@ -118,8 +127,8 @@ class Phased(Environment):
     A block takes one draw for each phase that it meets; without noise, none.
     """
 
-    total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
-    gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+    total_kernel = staticmethod(total)
+    gap_kernel = staticmethod(gap)
     paired_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(paired_total)
 
     noise: bool = True
@@ -189,7 +198,7 @@ class Bernoulli(Phased):
     (0.3, 0.5, 0.5, 0.5)
     """
 
-    id: ClassVar[str] = "bernoulli"
+    id = "bernoulli"
     mean_losses: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
@@ -275,19 +284,18 @@ class ConstrainedBernoulli(Phased):
     [1, 2, 3, 5, 7, 11, 17, 27]
     """
 
-    id: ClassVar[str] = "constrained-bernoulli"
+    id = "constrained-bernoulli"
     n_arms: int = 0
     gap: float = 0.0
     best_arms: int = field(default=1, kw_only=True)
     growth: float = field(default=1.6, kw_only=True, metadata=real(least=LEAST_GROWTH))
-    phases: Literal["index", "spacing"] = field(default="index", kw_only=True)
+    phases: Literal["index", "spacing"] = field(default="index", kw_only=True, metadata=among(("index", "spacing")))
 
     def __post_init__(self) -> None:
         super().__post_init__()
         arms, best_arms, gap = _checked_gap(self.n_arms, self.best_arms, self.gap)
         for name, value in (("n_arms", arms), ("best_arms", best_arms), ("gap", gap)):
             self._set(name, value)
-        one_of("phases", self.phases, ("index", "spacing"))
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
@@ -325,7 +333,7 @@ class Reversal(Phased):
     3297
     """
 
-    id: ClassVar[str] = "reversal"
+    id = "reversal"
     n_arms: int = field(default=0, metadata=whole(least=2))
     horizon: int = field(default=0, metadata=whole(least=1))
 
@@ -410,7 +418,7 @@ class PiecewiseConstant(Phased):
     [5.0, 5.0]
     """
 
-    id: ClassVar[str] = "piecewise-constant"
+    id = "piecewise-constant"
 
     phase_starts: Sequence[int] = ()
     phase_means: Sequence[Sequence[float]] = ()
@@ -523,7 +531,7 @@ class Corrupted(HardCase):
     [[0.5, 0.3, 0.5], [0.3, 0.5, 0.5]]
     """
 
-    id: ClassVar[str] = "corrupted"
+    id = "corrupted"
 
     corrupted: int = field(kw_only=True)
     stretches: int = field(default=1, kw_only=True)
@@ -568,7 +576,7 @@ class Drifting(HardCase):
     [[0.4, 0.6], [0.5, 0.5], [0.6, 0.4]]
     """
 
-    id: ClassVar[str] = "drifting"
+    id = "drifting"
 
     steps: int = field(default=100, kw_only=True)
 
@@ -608,7 +616,7 @@ class Seasonal(HardCase):
     [0.0, 100.0, 200.0]
     """
 
-    id: ClassVar[str] = "seasonal"
+    id = "seasonal"
 
     period: int = field(default=1000, kw_only=True, metadata=whole(least=24))
     swing: float = field(default=0.3, kw_only=True, metadata=real(least=0, most=0.5))
@@ -652,7 +660,7 @@ class ChangingBest(HardCase):
     [[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], [0.5, 0.5, 0.3]]
     """
 
-    id: ClassVar[str] = "changing-best"
+    id = "changing-best"
 
     changes: int = field(default=4, kw_only=True)
 
@@ -691,7 +699,7 @@ class UnseenTurn(HardCase):
     [0.8, 1.0, 0.7]
     """
 
-    id: ClassVar[str] = "unseen-turn"
+    id = "unseen-turn"
 
     gap: float = field(default=0.1, kw_only=True, metadata=HALF)
     drop: float = field(default=0.3, kw_only=True)
@@ -735,7 +743,7 @@ class JumpingLevels(HardCase):
     (4, [0.0, 0.1, 0.1])
     """
 
-    id: ClassVar[str] = "jumping-levels"
+    id = "jumping-levels"
 
     stretch: int = field(default=500, kw_only=True, metadata=whole(least=1))
     gap: float = field(default=0.1, kw_only=True, metadata=HALF)

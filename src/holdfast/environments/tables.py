@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,10 +91,10 @@ class LossTable(Environment):
     [0.5, 1.0]
     """
 
-    id: ClassVar[str] = "loss-table"
-    total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
-    gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
-    paired_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(total)
+    id = "loss-table"
+    total_kernel = staticmethod(total)
+    gap_kernel = staticmethod(gap)
+    paired_kernel = staticmethod(total)
 
     source: Any = ()
     units: tuple[float, float] = field(default=UNIT_RANGE, kw_only=True)
@@ -286,12 +286,12 @@ class ForecastTable(Environment):
     0.4
     """
 
-    id: ClassVar[str] = "forecast-table"
-    total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
-    gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
-    paired_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(total)
-    shut_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(shut)
-    ahead_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(ahead)
+    id = "forecast-table"
+    total_kernel = staticmethod(total)
+    gap_kernel = staticmethod(gap)
+    paired_kernel = staticmethod(total)
+    shut_kernel = staticmethod(shut)
+    ahead_kernel = staticmethod(ahead)
 
     table: LossTable = field()
     forecasts: Mapping[int, ArrayLike] = field(default_factory=dict, kw_only=True)

@@ -24,10 +24,10 @@ import numpy as np
 from holdfast.checks import one_of
 from holdfast.environments import Bernoulli
 from holdfast.errors import BadSavedState, InvalidParameter, parameter_named, printable
-from holdfast.lab.judge import COST, Estimate, mean_of
+from holdfast.lab.judge import COST
 from holdfast.lab.plan import Cell, Plan, Setting, hard_setting, paper_settings
 from holdfast.numerics.layout import Array
-from holdfast.numerics.statistics import Comparison
+from holdfast.numerics.statistics import Comparison, Estimate, interval
 from holdfast.policies.registry import entry_of
 from holdfast.runs import document
 from holdfast.simulation.backends import find_backend
@@ -281,7 +281,7 @@ class BenchmarkResult:
     @property
     def ranking(self) -> list[str]:
         """Everyone by score, the best first."""
-        return sorted(self.everyone, key=lambda name: (self.score(name).value, name))
+        return sorted(self.everyone, key=lambda name: (self.score(name).mean, name))
 
     def against(self, rival: str, setting: str = OVERALL) -> Comparison:
         """Return the paired difference to a rival: of scores, or of costs in one setting."""
@@ -349,22 +349,22 @@ class BenchmarkResult:
         for place, name in enumerate(self.ranking, 1):
             score = self.score(name)
             against = "<" if name == self.policy else theirs[self.verdict(name)]
-            yield f"{place:4}  {_cut(name, 'policy')}{number(score.value, 4):>8} ± {score.half:.4f}  {against}"
+            yield f"{place:4}  {_cut(name, 'policy')}{number(score.mean, 4):>8} ± {score.half:.4f}  {against}"
         best, worst = self.ranks()
         ranks = f"rank {best}" if best == worst else f"rank {best} to {worst}: not decided"
         yield f"{printable(self.policy)}: {ranks}, of {len(self.everyone)}"
         yield ""
         yield f"{'setting':{WIDTHS['setting']}}{'cost':>16}{_counts(VERDICTS)}  than rivals"
         for name, costs in self.costs.items():
-            cost = mean_of(costs)
+            cost = interval(costs)
             found = [self.verdict(rival, name) for rival in self.rivals if rival != self.policy]
             counts = _counts([str(found.count(verdict)) for verdict in VERDICTS])
-            yield f"{_cut(name, 'setting')}{f'{number(cost.value)} ± {number(cost.half)}':>16}{counts}"
+            yield f"{_cut(name, 'setting')}{f'{number(cost.mean)} ± {number(cost.half)}':>16}{counts}"
 
 
 def _estimate(sample: Any, confidence: float = CONFIDENCE) -> Estimate:
     """Return a mean with its interval, to six digits."""
-    return Estimate(*map(_rounded, mean_of(sample, confidence)))
+    return Estimate(*map(_rounded, interval(sample, confidence)))
 
 
 def _counts(cells: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -39,24 +39,6 @@ Outcome = Literal["yes", "no", "open"]
 
 class NotPlayed(LookupError):
     """Raised when a run does not have a table."""
-
-
-class Estimate(NamedTuple):
-    """A value and the ends of its confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def half(self) -> float:
-        """Half the width of the interval."""
-        return (self.high - self.low) / 2
-
-
-def mean_of(sample: Any, confidence: float = 0.95) -> Estimate:
-    """Return the mean of a sample of at least two, with Student's interval."""
-    return Estimate(*interval(sample, confidence))
 
 
 # ---- questions ----
@@ -297,7 +279,7 @@ JUDGEMENTS: dict[Judgement, tuple[str, str, str]] = {
     "conditional": ("◐", "is conditional", "are conditional"),
     "holds": ("✓", "holds", "hold"),
 }
-"""Each verdict with its sign and its words for one claim and for several, the ones to look at first in front."""
+"""Each verdict with its sign and its words for one claim and for several, in the order in which to read them."""
 
 T = TypeVar("T")
 

@@ -31,8 +31,7 @@ from holdfast.results import Result
 from holdfast.runs import plain
 from holdfast.simulation import Backend, simulate
 from holdfast.simulation.costs import Costs, SwitchingCost
-from holdfast.simulation.described import described_policy
-from holdfast.simulation.run import checkpoint_rounds
+from holdfast.simulation.run import checkpoint_rounds, described_policy
 
 # ---- cells and plans ----
 

@@ -34,7 +34,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from holdfast.checks import one_of, whole_number
+from holdfast.checks import code_of, import_from, is_own, one_of, parameters_of, whole_number
 from holdfast.environments import ENVIRONMENTS, Environment, LossTable, find_environment, make_environment
 from holdfast.environments.environment import LAST_ROUND
 from holdfast.errors import HoldfastError, InvalidParameter, nearest, parameter_named
@@ -48,8 +48,13 @@ from holdfast.results import SCHEMA, Result
 from holdfast.runs import RECORD, TABLE, plain, read_record
 from holdfast.simulation.contract import check_own
 from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.described import code_of, described_policy, import_from, is_own, parameters_of
-from holdfast.simulation.run import MOST_REPLICATIONS, checked_horizon, checked_record, checkpoint_rounds
+from holdfast.simulation.run import (
+    MOST_REPLICATIONS,
+    checked_horizon,
+    checked_record,
+    checkpoint_rounds,
+    described_policy,
+)
 
 MOST_CELLS = 10_000
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=,+-]{0,150}")

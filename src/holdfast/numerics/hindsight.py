@@ -241,8 +241,7 @@ class Plan:
 
     def runs(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Return the rounds, from 0, at which an arm is taken up, and the arms."""
-        starts = np.concatenate([[0], np.flatnonzero(self.arms[1:] != self.arms[:-1]) + 1])
-        return starts, self.arms[starts]
+        return runs_of(self.arms)
 
     def __repr__(self) -> str:
         one = "" if isinstance(self.switching_cost, tuple) else f"{self.switching_cost:g} × "
@@ -273,6 +272,12 @@ class Hindsight:
         """Return the least cost of a plan with at most `limit` switches."""
         losses = self.least_losses[:limit]
         return float((losses + switching_cost * np.arange(1, len(losses) + 1)).min())
+
+
+def runs_of(arms: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the rounds, from 0, at which an arm is taken up, and the arms."""
+    starts = np.concatenate([[0], np.flatnonzero(arms[1:] != arms[:-1]) + 1])
+    return starts, arms[starts]
 
 
 def switching_paid(arms: NDArray[Any], costs: NDArray[np.float64]) -> float:

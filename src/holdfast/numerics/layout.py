@@ -356,7 +356,7 @@ def idle(record: Any) -> Any:
 
 @cache
 def part_of(record: Any, name: str) -> Any:
-    """Return a kernel: the part `name` of a `joined` value, as `record`; None stands for an array without names."""
+    """Return a kernel: the part `name` of a `joined` value, as `record`; None means an array without names."""
     if record is None:
         return _as_it_is
     scope = {"Record": record, "__name__": __name__}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from statistics import NormalDist
-from typing import ClassVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,7 @@ class Comparison:
     p: float = math.nan
     """Student's two-sided p-value of no difference."""
 
-    NUMBERS: ClassVar[Sequence[str]] = ("round", "difference", "low", "high", "p", "replications")
+    NUMBERS = ("round", "difference", "low", "high", "p", "replications")
 
     def numbers(self) -> dict[str, float]:
         """Return the difference, its interval, p and the replications by name."""
@@ -58,14 +58,45 @@ class Comparison:
         )
 
 
-def interval(sample: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
+class Estimate(NamedTuple):
+    """A mean and the ends of its confidence interval; three equal numbers if it is known exactly."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def half(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+    @property
+    def sign(self) -> int:
+        """1 or −1 when the interval lies above or below zero, 0 when that is not decided."""
+        return int(self.low > 0.0) - int(self.high < 0.0)
+
+    @property
+    def decided(self) -> bool:
+        """True if the interval excludes zero, or the mean is known exactly."""
+        return self.sign != 0 or self.low == self.high
+
+    def less(self, number: float) -> Estimate:
+        """Subtract a number that is known exactly."""
+        return Estimate(*(end - number for end in self))
+
+    def named(self, name: str) -> dict[str, float]:
+        """Return the numbers as columns of a table."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+
+
+def interval(sample: ArrayLike, confidence: float = 0.95) -> Estimate:
     """Return the mean of a sample of at least two, and its Student confidence interval."""
     share = checked_confidence(confidence)
     values = np.asarray(sample, dtype=np.float64)
     mean = float(values.mean())
     spread = float(values.std(ddof=1)) / math.sqrt(len(values))
     half = student_quantile(0.5 + share / 2, len(values) - 1) * spread if spread > 0.0 else 0.0
-    return mean, mean - half, mean + half
+    return Estimate(mean, mean - half, mean + half)
 
 
 def p_value(sample: ArrayLike) -> float:

@@ -25,9 +25,16 @@ from holdfast.numerics.random import STATE_SIZE, check_seed, start_stream
 from holdfast.numerics.schedules import LONGEST
 from holdfast.numerics.sums import add_exactly, exact_sum, rounded_sum
 from holdfast.players.game import Game, broken_rules, keeps_rules, least_probability, one_game, policy_key, reaching
-from holdfast.players.losses import announced_value, normalised_total
 from holdfast.players.saves import described, policy_of
-from holdfast.policies.policy import Kernel, Kernels, Policy, must_be, packed_parameters
+from holdfast.policies.policy import (
+    Kernel,
+    Kernels,
+    Policy,
+    announced_value,
+    must_be,
+    normalised_total,
+    packed_parameters,
+)
 
 # The loops over the games of a fleet: the kernels of single games, game after game, without the interpreter.
 #

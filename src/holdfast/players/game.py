@@ -35,7 +35,7 @@ OUTSIDE, UNKNOWN = 1, -1
 MANY = 64
 """Most blocks begun together."""
 ROUNDED = 1e-9
-"""By how much a probability may exceed 1 because sums are rounded."""
+"""Largest excess of a probability over 1 that rounded sums may leave."""
 
 
 def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -223,7 +223,7 @@ class Game:
         self._observe(self._packed, self.numbers, self.vectors, self.K, block, total, rounds)
 
     def correct(self, block: Array, was: float, now: float, rounds: float) -> bool:
-        """Put another total in place of one that was observed, and so many more rounds; return False if it cannot."""
+        """Put another total in place of one that was observed, with `rounds` more; return False if it cannot."""
         state, named = self.state, self.block_layout.named(block, self.vectors[:0])
         return self.policy.correct(self.params, state, named, was, now, rounds)
 

@@ -14,12 +14,22 @@ from numpy.typing import ArrayLike
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, from_users, nearest
 from holdfast.numerics.layout import Array
+from holdfast.numerics.random import STATE_SIZE
 from holdfast.numerics.regret import NO_ARM
+from holdfast.numerics.schedules import LONGEST
 from holdfast.numerics.sums import exact_sum
 from holdfast.players.game import Game
-from holdfast.players.losses import announced_value, normalised_total, number_of, outside_range
-from holdfast.players.saves import checked, described, opened, policy_of, sealed
-from holdfast.policies.policy import Mask, Policy
+from holdfast.players.saves import described, named_numbers, opened, policy_of, sealed
+from holdfast.policies.policy import (
+    Mask,
+    Policy,
+    announced_value,
+    must_be,
+    name_of,
+    normalised_total,
+    number_of,
+    outside_range,
+)
 
 if TYPE_CHECKING:
     from holdfast.policies.guarded import Guard, Guarding
@@ -362,20 +372,43 @@ class Player:
             raise BadSavedState(f"saved player data is damaged: {error!r}") from None
 
     @classmethod
-    def _restored(cls, policy: Policy, content: dict[str, Any]) -> Player:
-        saved = checked(content, policy)
+    def _restored(cls, policy: Policy, content: Mapping[str, Any]) -> Player:
+        """Return the player that `content` describes, every number of it checked."""
+        K = policy.n_arms
+
+        def count(name: str, most: int = int(LONGEST)) -> int:
+            return whole_number(name, content[name], least=0, most=most)
+
+        state, block = named_numbers(content["state"], policy.state_layout, K, "state"), None
+        begun, left = count("begun"), count("left")
+        if content["block"] is not None:
+            block = named_numbers(content["block"], policy.kernels.block_layout, K, "block")
+            must_be(1 <= left <= block["rounds"], f"of {block['rounds']:g} rounds at least 1 must be left")
+        else:
+            must_be(left == 0, "without a block no rounds can be left")
         player = cls(policy, seed=0)
-        game = player._game
-        game.restore(saved.state, saved.block, saved.begun, np.array(saved.stream, dtype=np.uint64))
-        if saved.last_arm is not None:
-            player._playing = saved.last_arm
-        if saved.out:
-            player._out = np.isin(np.arange(policy.n_arms), saved.out)
-        player._bounds, player._left, player._history = saved.bounds, saved.left, saved.history
-        player._pieces, player._rounds, player._switches = saved.pieces, saved.rounds, saved.switches
-        if player._left:
-            arm = player._playing
-            player._arm = arm if policy.arms is None else policy.arms[arm]
+        if begun:
+            player._playing = count("last_arm", K - 1)
+        if out := [whole_number("out", arm, least=0, most=K - 1) for arm in content.get("out", [])]:
+            player._out = np.isin(np.arange(K), out)
+        player._rounds, player._switches = count("rounds"), count("switches")  # an outage may add some to a block
+        stream = content["stream"]
+        must_be(
+            isinstance(stream, list)
+            and len(stream) == STATE_SIZE
+            and all(type(word) is int and 0 <= word < 2**64 for word in stream)
+            and any(stream),
+            f"stream must be {STATE_SIZE} words of 64 bits, not all 0",
+        )
+        low, high = (real_number("bounds", bound) for bound in content["bounds"])
+        must_be(low < high, "bounds must be two numbers, the first smaller")
+        player._bounds, player._left = (low, high), left
+        player._pieces = [real_number("pieces", piece) for piece in content["pieces"]]
+        for arm, loss in content.get("history", []):
+            player._history.append((name_of(policy, number_of(policy, arm)), real_number("history", loss)))
+        player._game.restore(state, block, begun, np.array(stream, dtype=np.uint64))
+        if left:
+            player._arm = name_of(policy, player._playing)
         return player
 
 
@@ -569,7 +602,7 @@ def use_available(state: Any, closed: Array) -> None:
 def refused_loss(policy: Policy, state: Any, refused: int, losses: Array) -> InvalidParameter:
     """Return the error for losses that a game's kernel refused, naming the arm."""
     i = abs(refused) - 1
-    arm = i if policy.arms is None else policy.arms[i]
+    arm = name_of(policy, i)
     if refused > 0:
         return outside_range(f"loss of {arm!r}", policy.bounds, 1, float(losses[i]))
     rule = "must be given in the first round"

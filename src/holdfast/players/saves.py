@@ -18,17 +18,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import real_number
 from holdfast.errors import BadSavedState, Words
 from holdfast.numerics.layout import Layout
-from holdfast.numerics.random import STATE_SIZE
-from holdfast.numerics.schedules import LONGEST
-from holdfast.players.losses import number_of
 from holdfast.policies.policy import Policy, must_be
 from holdfast.policies.registry import allowed_policy, find_policy, make_policy
 
@@ -97,60 +93,6 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None, allow: Iterable
     if saved != given or not own:
         raise BadSavedState(f"this game was played by {saved}, not by {given}")
     return policy
-
-
-@dataclass(frozen=True)
-class Saved:
-    """A game read from a document, each number finite and in its range."""
-
-    state: dict[str, Any]
-    block: dict[str, Any] | None
-    """The block in play."""
-    last_arm: int | None
-    """The arm played last."""
-    out: list[int]
-    """Unavailable arms at the last ask of this block."""
-    begun: int
-    stream: list[int]
-    bounds: tuple[float, float]
-    left: int
-    pieces: list[float]
-    rounds: int
-    switches: int
-    history: list[tuple[int | str, float]]
-    """Rounds told so far, for a rule that is a function of them."""
-
-
-def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
-    """Return the game described by `content`."""
-    kernels, K, most = policy.kernels, policy.n_arms, int(LONGEST)
-    state = named_numbers(content["state"], policy.state_layout, K, "state")
-    begun = whole_number("begun", content["begun"], least=0, most=most)
-    block = None
-    left = whole_number("left", content["left"], least=0, most=most)
-    if content["block"] is not None:
-        block = named_numbers(content["block"], kernels.block_layout, K, "block")
-        must_be(1 <= left <= block["rounds"], f"of {block['rounds']:g} rounds at least 1 must be left")
-    else:
-        must_be(left == 0, "without a block no rounds can be left")
-    last_arm = None if begun == 0 else whole_number("last_arm", content["last_arm"], least=0, most=K - 1)
-    out = [whole_number("out", arm, least=0, most=K - 1) for arm in content.get("out", [])]
-    rounds = whole_number("rounds", content["rounds"], least=0, most=most)
-    switches = whole_number("switches", content["switches"], least=0, most=most)  # an outage may add some to a block
-    stream = content["stream"]
-    must_be(
-        isinstance(stream, list)
-        and len(stream) == STATE_SIZE
-        and all(type(word) is int and 0 <= word < 2**64 for word in stream)
-        and any(stream),
-        f"stream must be {STATE_SIZE} words of 64 bits, not all 0",
-    )
-    low, high = (real_number("bounds", bound) for bound in content["bounds"])
-    must_be(low < high, "bounds must be two numbers, the first smaller")
-    pieces = [real_number("pieces", piece) for piece in content["pieces"]]
-    history = [(number_of(policy, arm), real_number("history", loss)) for arm, loss in content.get("history", [])]
-    told = [(arm if policy.arms is None else policy.arms[arm], loss) for arm, loss in history]
-    return Saved(state, block, last_arm, out, begun, stream, (low, high), left, pieces, rounds, switches, told)
 
 
 def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:

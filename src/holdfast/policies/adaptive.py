@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -431,7 +431,7 @@ class AdaptiveTsallisSwitch(Policy):
     >>> player.tell(0.25)
     """
 
-    id: ClassVar[str] = "adaptive"
+    id = "adaptive"
 
     switching_cost: float | Literal["announced"] = field(kw_only=True)
     constants: Constants = field(default=Constants(), kw_only=True)

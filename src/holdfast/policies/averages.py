@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -163,9 +163,9 @@ class Ucb1(WithCooldown):
     0
     """
 
-    id: ClassVar[str] = "ucb1"
+    id = "ucb1"
     kernels = KERNELS
-    deterministic: ClassVar[bool] = True
+    deterministic = True
 
     exploration: float = field(default=2.0, kw_only=True, metadata=real(least=0))
 
@@ -194,9 +194,9 @@ class FollowTheLeader(WithCooldown):
     0
     """
 
-    id: ClassVar[str] = "follow-the-leader"
+    id = "follow-the-leader"
     kernels = KERNELS  # UCB1's
-    deterministic: ClassVar[bool] = True
+    deterministic = True
 
 
 # UCB2: UCB in epochs that grow with each choice of an arm.
@@ -279,9 +279,9 @@ class Ucb2(InEpochs):
     0
     """
 
-    id: ClassVar[str] = "ucb2"
+    id = "ucb2"
     kernels = Kernels(choose_ucb2, observe, EpochState, PlainBlock, params=EpochParams)
-    deterministic: ClassVar[bool] = True
+    deterministic = True
 
 
 # Thompson sampling: the arm that is best in one sample of the posterior.
@@ -337,7 +337,7 @@ class ThompsonSampling(WithoutProbabilities, WithCooldown):
     True
     """
 
-    id: ClassVar[str] = "thompson"
+    id = "thompson"
     kernels = Kernels(choose_thompson, observe, AverageState, PlainBlock, params=CautiousParams)
 
 
@@ -380,7 +380,7 @@ class BatchedThompson(WithoutProbabilities, InEpochs):
     True
     """
 
-    id: ClassVar[str] = "ts2"
+    id = "ts2"
     kernels = Kernels(choose_ts2, observe, EpochState, PlainBlock, params=EpochParams)
 
 
@@ -436,7 +436,7 @@ class HoldForever(Policy):
     True
     """
 
-    id: ClassVar[str] = "hold-forever"
+    id = "hold-forever"
     kernels = Kernels(choose_forever, observe_forever, HoldState, PlainBlock, side_by_side=True, params=HoldParams)
 
     def parameters(self) -> HoldParams:

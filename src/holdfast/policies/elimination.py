@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import one_of, real, whole_number
+from holdfast.checks import among, real, whole_number
 from holdfast.numerics.layout import ArmIndex, Array, NonNegative, PerArm, Range, Scalar, Whole
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST, floor_power, least_root
@@ -150,7 +150,7 @@ class Elimination(WithHorizon):
     """Base of BaSE and of the other policy that drops arms after each batch."""
 
     kernels = Kernels(choose, observe, EliminationState, EliminationBlock, params=EliminationParams)
-    waits_for_losses: ClassVar[bool] = True
+    waits_for_losses = True
     order: str
 
     @property
@@ -202,15 +202,15 @@ class BaSE(Elimination):
     12
     """
 
-    grid: Literal["arithmetic", "geometric", "minimax"] = field(default="geometric", kw_only=True)
+    grid: Literal["arithmetic", "geometric", "minimax"] = field(
+        default="geometric", kw_only=True, metadata=among(GRIDS)
+    )
     batches: int = field(default=0, kw_only=True)
     gamma: float = field(default=0.5, kw_only=True, metadata=real(above=0))
-    order: Literal["index", "random", "round-robin"] = field(default="index", kw_only=True)
+    order: Literal["index", "random", "round-robin"] = field(default="index", kw_only=True, metadata=among(ORDERS))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("grid", self.grid, GRIDS)
-        one_of("order", self.order, ORDERS)
         batches = whole_number("batches", self.batches, least=0, most=self.horizon)
         self._set("batches", batches or default_batches(self.grid, self.horizon))
 
@@ -289,8 +289,8 @@ class BatchedElimination(Elimination):
     12
     """
 
-    id: ClassVar[str] = "batched-elimination"
-    order: ClassVar[str] = "index"  # type: ignore[misc]  # BaSE's is a field
+    id = "batched-elimination"
+    order = "index"
 
     batches: int = field(default=0, kw_only=True)
 

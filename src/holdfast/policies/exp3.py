@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -127,7 +127,7 @@ class Exp3(ExponentialWeights):
     array([0.5, 0.5])
     """
 
-    id: ClassVar[str] = "exp3"
+    id = "exp3"
 
     def parameters(self) -> Exp3Params:
         return Exp3Params(length=1.0)
@@ -156,7 +156,7 @@ class BlockExp3(WithHorizon, WithSwitchingCost, ExponentialWeights):
     24
     """
 
-    id: ClassVar[str] = "exp3-blocks"
+    id = "exp3-blocks"
 
     @property
     def block_length(self) -> int:

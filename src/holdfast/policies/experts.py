@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import address_of, check_fields, class_at, made, one_of, real, whole
+from holdfast.checks import address_of, check_fields, class_at, is_own, made, one_of, real, whole
 from holdfast.errors import InvalidParameter
 from holdfast.numerics.layout import Layout, PerArm, Range, Scalar, layout_of, several
 from holdfast.policies.policy import Kernel
@@ -68,11 +68,11 @@ class Expert(ABC):
         """The kernels that play it."""
 
     def own(self) -> Sequence[float]:
-        """The settings as its kernels read them."""
+        """Return the settings as its kernels read them."""
         return ()
 
     def sizes(self) -> Mapping[str, int]:
-        """Sizes that `holdfast.kernels.several` names in its memory."""
+        """Return the sizes that `holdfast.kernels.several` names in its memory."""
         return {}
 
     @property
@@ -167,7 +167,7 @@ def stand(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
 class FixedArm(Expert):
     """Always the same arm; while it is unavailable, the stand-in of all experts."""
 
-    id: ClassVar[str] = "fixed-arm"
+    id = "fixed-arm"
     arm: int = field(default=0, metadata=whole(least=0))
 
     @property
@@ -231,7 +231,7 @@ class WorkFunction(Expert):
     cost: where losses are noisy, an expert that moves for a small λ follows the noise.
     """
 
-    id: ClassVar[str] = "work-function"
+    id = "work-function"
     scale: float = field(default=1.0, metadata=real(above=0, most=1e9))
     least: float = field(default=0.0, metadata=real(least=0, most=1e9))
 
@@ -277,7 +277,7 @@ class Smoothed(Expert):
         Rounds over which a difference counts.
     """
 
-    id: ClassVar[str] = "smoothed"
+    id = "smoothed"
     weight: float = field(default=1.0, metadata=real(above=0, most=1))
     horizon: int = field(default=HORIZON, metadata=whole(least=1, most=10**9))
 
@@ -324,15 +324,23 @@ def step_seasonal(own: Any, memory: Any, game: Any, costs: Any, here: int) -> in
 
 
 @kernel
+def learn_phase(memory: Any, phase: int, weight: float, losses: Any) -> None:
+    """Move the mean of a phase towards the losses, and keep how far these are from it."""
+    K = memory.deviation.shape[0]
+    for i in range(K):
+        at = phase * K + i
+        memory.season[at, 0] += weight * (losses[i, 0] - memory.season[at, 0])
+        memory.deviation[i, 0] = losses[i, 0] - memory.season[at, 0]
+
+
+@kernel
 def learn_seasonal(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
     """Update the mean of the phase, plain at first, then moving."""
     K, played = memory.deviation.shape[0], int(game.n[0]) - 1
     period = memory.season.shape[0] // K
     phase, visits = played % period, played // period + 1
     weight = max(own[0], 1.0 / visits)
-    for i in range(K):
-        memory.season[phase * K + i, 0] += weight * (losses[i, 0] - memory.season[phase * K + i, 0])
-        memory.deviation[i, 0] = losses[i, 0] - memory.season[phase * K + i, 0]
+    learn_phase(memory, phase, weight, losses)
 
 
 @dataclass(frozen=True)
@@ -349,7 +357,7 @@ class SeasonalPlan(Expert):
         Weight of the last loss in the moving mean of its phase: 1 expects what was lost one period ago.
     """
 
-    id: ClassVar[str] = "seasonal"
+    id = "seasonal"
     period: int = field(default=24, metadata=whole(least=2, most=LONGEST_PERIOD))
     weight: float = field(default=1.0, metadata=real(above=0, most=1))
 
@@ -361,7 +369,7 @@ class SeasonalPlan(Expert):
         return {"period": self.period}
 
     def own(self) -> Sequence[float]:
-        """Weight, the share of a deviation left after a round, and the rounds to plan."""
+        """Return the weight, the share of a deviation left after a round, and the rounds to plan."""
         return self.weight, math.exp(-2.0 / self.period), 2.0 * self.period
 
 
@@ -415,10 +423,7 @@ def learn_found(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> No
         ring[played % LONGEST_FOUND * K + i, 0] = losses[i, 0]
     period, found, best = int(memory.period[0]), int(memory.period[0]), FOUND_BELOW
     if period > 0:
-        phase = played % period
-        for i in range(K):
-            memory.season[phase * K + i, 0] += own[0] * (losses[i, 0] - memory.season[phase * K + i, 0])
-            memory.deviation[i, 0] = losses[i, 0] - memory.season[phase * K + i, 0]
+        learn_phase(memory, played % period, own[0], losses)
     if played < FOUND_FROM or played % FOUND_EVERY > 0:
         return
     for c in range(len(FOUND_PERIODS)):
@@ -446,7 +451,7 @@ class FoundSeason(Expert):
         Weight of the last loss in the moving mean of its phase.
     """
 
-    id: ClassVar[str] = "found-season"
+    id = "found-season"
     weight: float = field(default=0.15, metadata=real(above=0, most=1))
 
     @property
@@ -520,7 +525,7 @@ class GivenForecast(Expert):
         The most rounds of a forecast that are used.
     """
 
-    id: ClassVar[str] = "given-forecast"
+    id = "given-forecast"
     rounds: int = field(default=48, metadata=whole(least=1, most=LONGEST_PERIOD))
 
     @property
@@ -575,6 +580,6 @@ def made_expert(given: object) -> Expert:
         raise InvalidParameter("experts", "must be experts such as holdfast.experts.WorkFunction(2)", given)
     values = dict(given)
     name = values.pop("expert", None)
-    if isinstance(name, str) and ":" in name:
+    if is_own(name):
         return made(class_at("expert", name, Expert), name, values)  # type: ignore[type-abstract]  # only compared with
     return made(EXPERTS[one_of("expert", name, EXPERTS)], str(name), values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -152,7 +152,7 @@ class LazyHedge(WithWeights):
     True
     """
 
-    id: ClassVar[str] = "lazy-hedge"
+    id = "lazy-hedge"
     kernels = Kernels(choose_hedge, observe_hedge, WeightsGame, PlainBlock, params=RateParams, full_information=True)
 
     def parameters(self) -> RateParams:
@@ -203,7 +203,7 @@ class FixedShare(WithWeights):
     True
     """
 
-    id: ClassVar[str] = "fixed-share"
+    id = "fixed-share"
     kernels = Kernels(choose_hedge, observe_shared, WeightsGame, PlainBlock, params=RateParams, full_information=True)
 
     shifts: int = field(default=10, kw_only=True)
@@ -272,7 +272,7 @@ class ShrinkingDartboard(WithWeights):
     True
     """
 
-    id: ClassVar[str] = "shrinking-dartboard"
+    id = "shrinking-dartboard"
     kernels = Kernels(choose_dartboard, observe_hedge, DartsGame, PlainBlock, params=RateParams, full_information=True)
 
     def parameters(self) -> RateParams:
@@ -344,7 +344,7 @@ class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, Ful
     True
     """
 
-    id: ClassVar[str] = "lazy-leader"
+    id = "lazy-leader"
     kernels = Kernels(choose_leader, observe_leader, LeaderGame, PlainBlock, params=LeaderParams, full_information=True)
 
     def parameters(self) -> LeaderParams:
@@ -393,7 +393,7 @@ class RandomWalkPerturbation(WithoutProbabilities, FullInformation):
     True
     """
 
-    id: ClassVar[str] = "random-walk"
+    id = "random-walk"
     kernels = Kernels(choose_walk, observe_leader, WalkGame, PlainBlock, full_information=True)
 
 
@@ -427,8 +427,8 @@ class Threshold(ExpertMixture):
     1
     """
 
-    id: ClassVar[str] = "threshold"
-    deterministic: ClassVar[bool] = True
+    id = "threshold"
+    deterministic = True
 
     rounds: int = field(default=HORIZON, kw_only=True, metadata=whole(least=1, most=10**9))
 
@@ -469,8 +469,8 @@ class WorkFunctionAlone(ExpertMixture):
     1
     """
 
-    id: ClassVar[str] = "work-function"
-    deterministic: ClassVar[bool] = True
+    id = "work-function"
+    deterministic = True
 
     scale: float = field(default=1.0, kw_only=True, metadata=real(above=0, most=1e9))
 
@@ -510,8 +510,8 @@ class ForecastPlan(ExpertMixture):
     1
     """
 
-    id: ClassVar[str] = "forecast-plan"
-    deterministic: ClassVar[bool] = True
+    id = "forecast-plan"
+    deterministic = True
 
     period: int | None = field(default=None, kw_only=True)
     forecast_rounds: int = field(default=48, kw_only=True, metadata=whole(least=0, most=LONGEST_PERIOD))

@@ -7,12 +7,12 @@ They are what a policy must beat where the best arm changes. None of them knows 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real, real_number, whole
+from holdfast.checks import or_none, real, real_number, whole
 from holdfast.numerics.layout import ArmIndex, Array, NonNegative, PerArm, Probability, Scalar, Whole
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST
@@ -54,7 +54,7 @@ def learn(state: Any, block: Any, totals: Any, rounds: float, fast: float, slow:
 
 @kernel
 def move(state: Any, arm: int) -> None:
-    """Go on with `arm`."""
+    """Continue with `arm`."""
     if state.arm[0] != arm:
         state.since[0] = state.t[0]
     state.arm[0] = float(arm)
@@ -153,8 +153,8 @@ class Ewma(HandWritten, WithSwitchingCost):
     1
     """
 
-    id: ClassVar[str] = "ewma"
-    remembers_order: ClassVar[bool] = True
+    id = "ewma"
+    remembers_order = True
     kernels = Kernels(choose_ewma, observe_ewma, RuleState, EwmaBlock, params=EwmaParams)
 
     memory: int = field(default=30, kw_only=True, metadata=ROUNDS)
@@ -186,7 +186,7 @@ class FailOverParams(NamedTuple):
 
 @kernel
 def choose_fail_over(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """Each arm in turn, then the best; from an arm that fails to the best of the others; back after the retry time."""
+    """Play each arm in turn, then the best; leave one that fails for the best other; return after the retry time."""
     K, t, c = state.fast.shape[0], state.t[0], int(state.arm[0])
     if t <= K * params.fast:
         move(state, int(t / params.fast) if t < K * params.fast else least(state.slow))
@@ -240,19 +240,14 @@ class FailOver(HandWritten):
     0
     """
 
-    id: ClassVar[str] = "fail-over"
+    id = "fail-over"
     kernels = Kernels(choose_fail_over, observe_fail_over, RuleState, PlainBlock, params=FailOverParams)
-    deterministic: ClassVar[bool] = True
+    deterministic = True
 
     fast: int = field(default=20, kw_only=True, metadata=ROUNDS)
     slow: int = field(default=1000, kw_only=True, metadata=ROUNDS)
-    margin: float | None = field(default=None, kw_only=True)
+    margin: float | None = field(default=None, kw_only=True, metadata=or_none(real(least=0)))
     retry: int = field(default=1000, kw_only=True, metadata=ROUNDS)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.margin is not None:
-            self._set("margin", real_number("margin", self.margin, least=0))
 
     def parameters(self) -> FailOverParams:
         margin = 0.3 if self.margin is None else self.margin / self.unit
@@ -307,9 +302,9 @@ class ThresholdCooldown(HandWritten):
     0
     """
 
-    id: ClassVar[str] = "threshold-cooldown"
+    id = "threshold-cooldown"
     kernels = Kernels(choose_threshold, observe_threshold, RuleState, PlainBlock, params=ThresholdParams)
-    deterministic: ClassVar[bool] = True
+    deterministic = True
 
     threshold: float | None = field(default=None, kw_only=True)
     cooldown: int = field(default=100, kw_only=True, metadata=ROUNDS)

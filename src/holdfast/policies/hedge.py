@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from itertools import groupby
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -510,7 +510,7 @@ class AdaptiveHedgeSwitch(ExpertMixture):
     True
     """
 
-    id: ClassVar[str] = "hedge-switch"
+    id = "hedge-switch"
 
     period: int | Sequence[int] | None = field(default=None, kw_only=True)
     experts: Sequence[Any] | None = field(default=None, kw_only=True)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, one_of, real_number
+from holdfast.checks import LARGEST, among, real
 from holdfast.numerics import schedules
 from holdfast.numerics.layout import (
     Array,
@@ -184,7 +184,7 @@ def choose_or_adapt(params: Any, state: Any, announced: float, streams: Any, blo
 
 @kernel
 def observe_or_adapt(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
-    """Let whoever played the block learn from it."""
+    """Let the policy that played the block learn from it."""
     if block.paused[0] == 0.0 or state.paused[0] == 0.0:
         observe_paused(params, state, block, totals, rounds)
     elif block.phase[0] == state.phase[0]:
@@ -227,10 +227,12 @@ class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
     True
     """
 
-    id: ClassVar[str] = "paused-tsallis"
+    id = "paused-tsallis"
 
-    budget: float = field(default=1.0, kw_only=True)
-    fallback: Literal["tsallis-switch", "adaptive"] = field(default="tsallis-switch", kw_only=True)
+    budget: float = field(default=1.0, kw_only=True, metadata=real(least=1 / LARGEST, most=LARGEST))
+    fallback: Literal["tsallis-switch", "adaptive"] = field(
+        default="tsallis-switch", kw_only=True, metadata=among(FALLBACKS)
+    )
 
     carried_over = Policy.carried_over  # its switches are those between these arms
 
@@ -239,11 +241,6 @@ class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
         return bool(same and block.paused[0] == state.paused[0]) and super().correct(
             params, state, block, was, now, rounds
         )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("budget", real_number("budget", self.budget, least=1 / LARGEST, most=LARGEST))
-        one_of("fallback", self.fallback, FALLBACKS)
 
     @property
     def kernels(self) -> Kernels:

@@ -32,16 +32,18 @@ from numpy.typing import NDArray
 
 from holdfast._numba.compile import takes
 from holdfast.checks import (
+    LARGEST,
     address_of,
     check_fields,
     checked_costs,
     different_names,
     number_range,
+    one_of,
     real_number,
     whole,
     whole_number,
 )
-from holdfast.errors import NAMES, BadSavedState, HoldfastError, InvalidParameter, Set, Words
+from holdfast.errors import NAMES, RANGE, BadSavedState, Call, HoldfastError, InvalidParameter, Set, Words
 from holdfast.numerics.layout import (
     ArmIndex,
     Array,
@@ -66,7 +68,7 @@ RAREST = 1e-20
 """Lower bound on the probability of an arm drawn by a 53-bit uniform, but for the first arm at a uniform of 0."""
 
 RECONSTRUCTION = " (our reconstruction)"
-"""End of the label of a policy of which not all of the paper was at hand; its random streams are named without."""
+"""End of the label of a policy whose paper was not all at hand; the names of its random streams omit it."""
 
 NOT_KNOWN = 0.0
 """Probability in a block where the policy does not know it."""
@@ -413,7 +415,7 @@ class WithHorizon(Policy):
 class WithoutProbabilities(Policy):
     """A policy that does not know its distribution; its blocks have the probability `NOT_KNOWN`."""
 
-    knows_probabilities: ClassVar[bool] = False
+    knows_probabilities = False
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """Raise an error: they are not known."""
@@ -439,12 +441,12 @@ class Undrawn(Policy):
 class FullInformation(Policy):
     """A policy that is told the losses of all arms."""
 
-    waits_for_losses: ClassVar[bool] = True
+    waits_for_losses = True
 
     if TYPE_CHECKING:
 
         def player(self, *args: Any, **named: Any) -> FullInformationPlayer:
-            """A player that is told all losses."""
+            """Begin a game of a player that is told all losses."""
 
 
 def packed_parameters(policy: Policy, params: Any) -> Array:
@@ -477,3 +479,54 @@ def must_be(holds: bool, what: str) -> None:
     """Raise an error about saved numbers unless `holds`."""
     if not holds:
         raise BadSavedState(f"saved player data is damaged: {what}")
+
+
+# Losses in the user's units: announcements, arms by name, and normalisation for the kernels.
+
+
+def announced_value(policy: Policy, given: Mapping[str, Any]) -> tuple[float, tuple[float, float]]:
+    """Return the announcement for a block in normalised units, and the range of the block's losses."""
+    wanted = policy.announces
+    for name, value in given.items():
+        if value is not None and name != wanted:
+            raise InvalidParameter(name, f"is not announced to {policy.label}", value)
+    if wanted is None:
+        return 0.0, policy.bounds
+    value = given.get(wanted)
+    if value is None:
+        raise InvalidParameter(wanted, Words("must be announced when a block begins: ", Call("ask", wanted)), None)
+    if wanted == "rule":
+        return float(number_of(policy, value, wanted)), policy.bounds
+    if wanted == "loss_bound":
+        bound = real_number("loss_bound", value, least=1 / LARGEST, most=LARGEST)
+        return bound, (0.0, bound)
+    return policy.checked_cost(value) / policy.unit, policy.bounds
+
+
+def number_of(policy: Policy, arm: object, parameter: str = "arm") -> int:
+    """Return the number of an arm, given as `parameter`."""
+    if policy.arms is None:
+        return whole_number(parameter, arm, least=0, most=policy.n_arms - 1)
+    return policy.arms.index(one_of(parameter, arm, policy.arms))
+
+
+def name_of(policy: Policy, arm: int) -> int | str:
+    """Return the name of an arm; its number where arms have no names."""
+    return arm if policy.arms is None else policy.arms[arm]
+
+
+def normalised_total(policy: Policy, bounds: tuple[float, float], pieces: Sequence[float], rounds: float) -> float:
+    """Return the sum of `pieces`, lost over `rounds` rounds, as the kernels take it; rounded once."""
+    low = policy.units[0]
+    highest = bounds[1] - low
+    total = math.fsum([*pieces, -low * rounds]) if low else math.fsum(pieces)
+    return min(max(total, 0.0), highest * rounds) / policy.unit
+
+
+def outside_range(name: str, bounds: tuple[float, float], count: int, value: object) -> InvalidParameter:
+    """Return the error for a loss, or a sum of losses, outside its range."""
+    low, high = bounds
+    of = "one round" if count == 1 else f"{count} rounds"
+    hint = ("; ", Set("units", RANGE), " to use your own units") if (low, high) == (0.0, 1.0) else ()
+    rule = Words(f"of {of} must be from {count * low:g} to {count * high:g}", *hint)
+    return InvalidParameter(name, rule, value)

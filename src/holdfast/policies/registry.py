@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from holdfast.checks import class_at, made, one_of
+from holdfast.checks import class_at, is_own, made, one_of
 from holdfast.errors import InvalidParameter, Set, Words
 from holdfast.policies.policy import RECONSTRUCTION, Policy
 
@@ -55,7 +55,7 @@ POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
     """Return the class with this id, or named by ``"module:Class"``, and the preset options of the name."""
-    if isinstance(name, str) and ":" in name:
+    if is_own(name):
         return class_at("policy", name, Policy), {}  # type: ignore[type-abstract]  # only compared with
     where, implied = POLICIES[one_of("policy", name, POLICIES)]
     module, _, kind = where.partition(":")
@@ -80,7 +80,7 @@ def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tu
     Traceback (most recent call last):
     holdfast.errors.InvalidParameter: policy must be one of Holdfast's own, or allowed: allow=['os:system'] ...
     """
-    if not isinstance(name, str) or ":" not in name:
+    if not is_own(name):
         return find_policy(name)
     if isinstance(allow, str):
         raise InvalidParameter("allow", "must be a list of classes or names", allow)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST
@@ -98,7 +98,7 @@ class TsallisInTwoPhases(WithSwitchingCost, tsallis.Tsallis):
 
     kernels = Kernels(choose_amir, observe_phase, AmirState, AmirBlock, params=AmirParams)
 
-    reconstructed: ClassVar[bool] = True
+    reconstructed = True
     carried_over = Policy.carried_over  # its switches are those between these arms
 
     def correct(self, params: Any, state: Any, block: Any, was: float, now: float, rounds: float) -> bool:
@@ -134,7 +134,7 @@ class AmirTsallis(WithHorizon, TsallisInTwoPhases):
     True
     """
 
-    id: ClassVar[str] = "amir"
+    id = "amir"
 
     def parameters(self) -> AmirParams:
         return AmirParams(self.lam, float(self.horizon))
@@ -160,7 +160,7 @@ class AnytimeAmirTsallis(TsallisInTwoPhases):
     True
     """
 
-    id: ClassVar[str] = "amir-anytime"
+    id = "amir-anytime"
 
 
 # Stability-penalty matching: a learning rate that follows the probabilities, on the blocks of the paper.
@@ -235,7 +235,7 @@ class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
     2
     """
 
-    id: ClassVar[str] = "spm"
+    id = "spm"
     kernels = Kernels(choose_spm, tsallis.observe, SpmState, tsallis.TsallisBlock, params=CostParams)
 
     carried_over = Policy.carried_over  # β is that of these arms
@@ -293,7 +293,7 @@ class StabilityPenaltyBiasMatching(WithHorizon, WithSwitchingCost, tsallis.Tsall
     12
     """
 
-    id: ClassVar[str] = "spb-blocks"
+    id = "spb-blocks"
     kernels = Kernels(choose_spb, tsallis.observe, SpmState, tsallis.TsallisBlock, params=SpbParams)
 
     carried_over = Policy.carried_over  # β is that of these arms
@@ -366,7 +366,7 @@ class LazyExp3(WithSwitchingCost, ExponentialWeights):
     array([0.5, 0.5])
     """
 
-    id: ClassVar[str] = "lazy-exp3"
+    id = "lazy-exp3"
     kernels = Kernels(
         choose_lazy_exp3, observe, LazyState, Exp3Block, params=CostParams
     )  # its blocks have random lengths

@@ -32,6 +32,9 @@ a look ends it: if all levels have moved, what the arm loses from then on says n
 
 **Notice.** With `notice`, an arm not seen for that many rounds is looked at even if its pile does not pay for it.
 
+**Noise.** How much losses vary beside a coin's is learnt from the arm in use, the less, the nearer its level is to 0
+or 1: an arm that loses nothing for long does not vary, but that says little of the others.
+
 Time moves in `choose`, losses move in `observe`, each by the arm and visit of its own block. So rounds may be handed
 out before earlier losses are known. A loss that comes late still moves the level and the doubt of its arm, also if that
 has been left. C, its shadows and the look learn from the visit that goes on alone.
@@ -347,9 +350,11 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
         odds = min(max(log_likelihood(y, now, noise) - log_likelihood(y, was, noise), -3.0), 3.0)
     state.evidence[c, 0] = max(state.evidence[c, 0] + odds, 0.0)
     state.changed[c, 0] /= state.changed[c, 0] + (1.0 - state.changed[c, 0]) * math.exp(-odds)
-    mean = min(max(was if state.changed[c, 0] < 0.5 else now, 0.01), 0.99)
+    mean = was if state.changed[c, 0] < 0.5 else now
+    room = 4.0 * mean * (1.0 - mean)  # near 0 and 1 all losses are alike, and say nothing of the noise elsewhere
+    mean = min(max(mean, 0.01), 0.99)
     ratio = min((y - mean) ** 2 / (mean * (1.0 - mean)), 4.0)
-    state.noise[0] = max(noise + (ratio - noise) / min(state.told[0] + 9.0, 300.0), 0.01)
+    state.noise[0] = max(noise + room * (ratio - noise) / min(state.told[0] + 9.0, 300.0), 0.01)
     state.fresh[c, 0] += 1.0
     state.anew[c, 0] += (y - state.anew[c, 0]) / state.fresh[c, 0]
     C = state.memory[0]

@@ -15,12 +15,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, one_of, real_number, whole_number
+from holdfast.checks import LARGEST, among, real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.numerics import schedules
 from holdfast.numerics.layout import Array, Flag, NonNegative, PerArm, Range, Scalar, Scratch, Whole, layout_of
@@ -289,7 +289,7 @@ def algorithm_1(schedule: Schedule, estimator: str) -> Kernels:
 
         @kernel
         def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-            """A block whose loss will be weighted by 1/p_I."""
+            """Begin a block whose loss will be weighted by 1/p_I."""
             state.n[0] += 1.0
             rounds, eta, _ = next_block(params, state, announced)
             draw_block(state, rounds, eta, streams, block)
@@ -345,11 +345,9 @@ class Tsallis(Policy):
 class WithEstimator(Tsallis):
     """Algorithm 1 with either estimator of losses; `label` says which."""
 
-    estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("estimator", self.estimator, FASTER)
+    estimator: Literal["importance-weighted", "reduced-variance"] = field(
+        default="importance-weighted", kw_only=True, metadata=among(FASTER)
+    )
 
     @property
     def label(self) -> str:
@@ -398,7 +396,7 @@ class TsallisSwitch(WithEstimator):
     2
     """
 
-    id: ClassVar[str] = "tsallis-switch"
+    id = "tsallis-switch"
 
     switching_cost: float | None = field(default=None, kw_only=True)
     block_lengths: Given | None = field(default=None, kw_only=True)
@@ -503,7 +501,7 @@ class VaryingTsallisSwitch(Tsallis):
     >>> player.tell(0.5)
     """
 
-    id: ClassVar[str] = "tsallis-switch-varying"
+    id = "tsallis-switch-varying"
     kernels = algorithm_1(THEOREM_4, "importance-weighted")
 
     @property
@@ -542,7 +540,7 @@ class TsallisInf(WithEstimator):
     >>> player.tell(3.5)
     """
 
-    id: ClassVar[str] = "tsallis-inf"
+    id = "tsallis-inf"
 
     loss_bound: float | Literal["announced"] = field(default=1.0, kw_only=True)
 

@@ -8,18 +8,18 @@ of one that mixes experts under full information is known exactly (`expected_gam
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self, TypeGuard
+from typing import Any, NamedTuple, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import CostTable
+from holdfast.checks import CostTable, code_of
 from holdfast.data.csv import PLAIN, CsvFormat
 from holdfast.data.records import Trace, read_frame
 from holdfast.environments import LossTable
@@ -50,15 +50,14 @@ from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.policies.registry import entry_of, find_policy
 from holdfast.policies.tracking import TrackingSwitch
 from holdfast.policies.tsallis import TsallisSwitch
-from holdfast.replays.costs import GameTotals
+from holdfast.replays.advice import FULL_INFORMATION, WITH_FORECASTS, GameTotals
 from holdfast.results import SCHEMA, Result
 from holdfast.runs import plain
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.costs import Costs
-from holdfast.simulation.described import code_of, described_policy
 from holdfast.simulation.game import TALLY, Parts, Rules, Scratch, compose_play, vector_rows
-from holdfast.simulation.run import fitted, simulate
-from holdfast.simulation.tasks import Task, run_task
+from holdfast.simulation.run import described_policy, fitted, simulate
+from holdfast.simulation.tasks import NO_DELAYS, Task, run_task
 from holdfast.text import number
 
 # Forecasts of losses: when each was issued, and for which round.
@@ -236,6 +235,12 @@ def _known(tables: Any, state: Any, t: float, shift: float) -> None:
 
 
 @kernel
+def _add(sums: Any, what: int, more: float) -> None:
+    """Add to one of the sums."""
+    sums[what, 0], sums[what, 1] = compensated(sums[what, 0], sums[what, 1], more)
+
+
+@kernel
 def _expect(rules: Any, state: Any, tally: Any, t: float, end: float, mark: int, record: Any) -> int:
     """Add up the mean loss over the policy's distribution, and its mean switches and their cost; sums at each mark."""
     losses, low, unit = rules.tables.losses, rules.tables.ends[0], rules.tables.ends[2]
@@ -244,9 +249,9 @@ def _expect(rules: Any, state: Any, tally: Any, t: float, end: float, mark: int,
         lost += state.P[i, 0] * ((float(losses[int(t), i]) - low) / unit)
         moved += max(state.P[i, 0] - state.before[i, 0], 0.0)
     sums = record.sums
-    sums[LOSS, 0], sums[LOSS, 1] = compensated(sums[LOSS, 0], sums[LOSS, 1], lost)
-    sums[SWITCHES, 0], sums[SWITCHES, 1] = compensated(sums[SWITCHES, 0], sums[SWITCHES, 1], moved)
-    sums[PAID, 0], sums[PAID, 1] = compensated(sums[PAID, 0], sums[PAID, 1], state.moving[0])
+    _add(sums, LOSS, lost)
+    _add(sums, SWITCHES, moved)
+    _add(sums, PAID, state.moving[0])
     while mark < rules.checkpoints.shape[0] and rules.checkpoints[mark] <= end:
         for what in range(3):
             record.marked[what, mark] = sums[what, 0] + sums[what, 1]
@@ -303,7 +308,7 @@ def expected_game(
         np.array([0, ahead]),
         np.array(out, dtype=np.int64),
     )
-    rounds = np.array(marks, dtype=np.float64)
+    rounds, unused = np.array(marks, dtype=np.float64), policy_key(seed, "")
     rules = Rules(
         params=packed_parameters(policy, settings),
         tables=tables,
@@ -315,27 +320,32 @@ def expected_game(
         horizon=float(rounds[-1]),
         checkpoints=rounds,
         policy_key=policy_key(seed, name or policy.label),
-        environment_key=policy_key(seed, ""),
-        path_key=policy_key(seed, ""),
+        environment_key=unused,
+        path_key=unused,
         plan_cost=-1.0,
-        delays=np.zeros((1, 3)),
-        delay_key=policy_key(seed, ""),
+        delays=NO_DELAYS,
+        delay_key=unused,
         drops=False,
     )
     record = _Expectations(np.zeros((3, 2)), np.zeros((3, len(rounds))), np.zeros((1, len(losses)), dtype=np.int32))
     play = compose_play(Parts(kernels, _heard, _no_gap, ahead=_known, keep=_expect, with_arms=True))
+    streams = np.zeros((4, STATE_SIZE, 1), dtype=np.uint64)
+
+    def zeros(rows: int) -> Array:
+        return np.zeros((rows, 1))
+
     scratch = Scratch(
-        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
-        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
-        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
-        np.zeros((kernels.state_layout.n_numbers, 1)),
-        np.zeros((vector_rows(policy), 1)),
-        np.zeros((kernels.block_layout.n_numbers, 1)),
-        np.zeros((TALLY.n_numbers, 1)),
-        np.zeros((1, 1)),
-        np.zeros((1, 1)),
-        np.zeros((STATE_SIZE, 1), dtype=np.uint64),
-        np.zeros((1, 1)),
+        streams[0],
+        streams[1],
+        streams[2],
+        zeros(kernels.state_layout.n_numbers),
+        zeros(vector_rows(policy)),
+        zeros(kernels.block_layout.n_numbers),
+        zeros(TALLY.n_numbers),
+        zeros(1),
+        zeros(1),
+        streams[3],
+        zeros(1),
         np.zeros(1),
     )
     play(rules, 0, scratch, K, np.zeros(1, dtype=np.uint8), record)
@@ -358,8 +368,6 @@ OWN_LOSS: tuple[dict[str, Any], ...] = (
 )
 """Default bandit policies: ours, the paper's, and the rules that people write. A random arm's cost needs no game."""
 
-FULL_INFORMATION, WITH_FORECASTS = "hedge-switch", "hedge-forecasts"
-"""Mixtures of experts under full information, without and with the user's forecasts."""
 LONGEST_FORECAST = 48
 
 LOOKING_AHEAD: Mapping[str, tuple[type[Expert], ...]] = {
@@ -389,7 +397,7 @@ def has_bound(policy: Policy) -> bool:
 def follows(policy: Policy) -> bool:
     """Tell whether a policy, or the rule that is guarded, notices when another arm becomes the best.
 
-    Of a function nobody knows: it is not said to be late.
+    A function is given the benefit of the doubt.
     """
     rule = policy.rule if isinstance(policy, Guarded) else policy
     return isinstance(rule, THAT_FOLLOW) or policy.rule_of is not None
@@ -701,8 +709,8 @@ hours, half hours and quarters.
 """
 ALWAYS_TRIED = 24
 MOST_LIKELY, LEAST_VISITS, CLOSER = 3, 5, 0.95
-"""At most so many periods are tried, each with so many in the record, in which losses one period ago are closer than
-those half a period ago: their mean square difference at most so many times as large.
+"""Most periods tried; how often each must fit into the record; and the largest ratio of the mean square difference to
+the losses one period ago to that half a period ago.
 """
 MOST_STEPS = 10**9
 """Rounds × arms × period up to which a period is tried: a plan looks two periods ahead in every round."""
@@ -777,8 +785,8 @@ class ClippedSums(Summed):
 class ClippedTable(LossTable):
     """A `LossTable` whose `units` are those of the clipped losses; made by `of`."""
 
-    id: ClassVar[str] = "clipped-table"
-    total_kernel: ClassVar[Callable[..., Any]] = staticmethod(heard)
+    id = "clipped-table"
+    total_kernel = staticmethod(heard)
 
     @cached_property
     def tables(self) -> Tables:

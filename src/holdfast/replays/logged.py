@@ -21,7 +21,7 @@ from holdfast.extras import pl
 from holdfast.files import claimed
 from holdfast.numerics.layout import Array
 from holdfast.numerics.statistics import student_quantile
-from holdfast.replays.costs import exact
+from holdfast.replays.advice import exact
 from holdfast.replays.report import WIDTH, table_of
 from holdfast.report.html import Column, Section, page, paragraph, table
 from holdfast.results import parquet_bytes
@@ -388,7 +388,7 @@ def _column(parameter: str, values: ArrayLike, length: int | None = None) -> Arr
 
 def _checked_probabilities(values: ArrayLike, length: int) -> Array:
     """Return probabilities above 0 and at most 1; raise with advice on logging if they are missing."""
-    missing = f"must be there for every round: {WHAT_TO_LOG}"
+    missing = f"must be given for every round: {WHAT_TO_LOG}"
     if values is None:
         raise InvalidParameter("probabilities", missing, values)
     array = np.asarray(values)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from holdfast.errors import printable
 from holdfast.extras import pl
-from holdfast.numerics.statistics import student_quantile
-from holdfast.replays.advice import Sentence
-from holdfast.replays.costs import Amount, Standing, exact
+from holdfast.numerics.statistics import Estimate, student_quantile
+from holdfast.replays.advice import Sentence, Standing, exact
 from holdfast.replays.games import WHOLE
 from holdfast.report.charts import ChartRow, Line, LineChart, Panel, Ribbon, one_panel
 from holdfast.report.drawing import rendered
@@ -43,7 +42,7 @@ from holdfast.report.html import (
 from holdfast.text import counted, five_digits, level, mean_count, number, percent, short, table as text_table
 
 if TYPE_CHECKING:
-    from holdfast.replays.result import Replay
+    from holdfast.replays.run import Replay
 
 
 # The pictures of a replay, as charts for `holdfast.report`: figures and page share them.
@@ -226,7 +225,7 @@ def as_text(replay: Replay) -> str:
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> str:
-    """Rows under their head, the first column being names."""
+    """Format rows under their head, the first column being names."""
     head, *body = ([printable(row[0]), *row[1:]] for row in rows)
     return text_table(head, body, width=WIDTH)
 
@@ -285,12 +284,11 @@ def cost_rows(standing: Standing) -> list[list[str]]:
     return rows + [[name, five_digits(v), *cells, over(v, base), over(v, plan)] for name, v, *cells in known]
 
 
-def with_half(amount: Amount) -> str:
+def with_half(amount: Estimate) -> str:
     """Return the mean ± half the width of its interval."""
-    half = (amount.high - amount.low) / 2
-    if half == 0.0:
+    if amount.half == 0.0:
         return five_digits(amount.mean)
-    return f"{five_digits(amount.mean)} ± {number(half) if half >= 10 else short(half, 2)}"
+    return f"{five_digits(amount.mean)} ± {number(amount.half) if amount.half >= 10 else short(amount.half, 2)}"
 
 
 def over(cost: float, base: float) -> str:

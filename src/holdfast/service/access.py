@@ -22,10 +22,10 @@ from filelock import FileLock
 from starlette.requests import Request
 
 from holdfast.checks import one_of
-from holdfast.decisions.settings import checked_name
+from holdfast.decisions.options import checked_name
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.files import write_whole
-from holdfast.service.problems import Refused
+from holdfast.service.operations import Refused
 
 # Tokens: who may do what. A file keeps their hashes; the token itself is shown once, when it is made.
 #

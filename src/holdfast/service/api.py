@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,17 +13,16 @@ from starlette.responses import Response, StreamingResponse
 
 from holdfast.checks import one_of
 from holdfast.decisions import Router
-from holdfast.decisions.following import DecisionRecord, record_of
+from holdfast.decisions.game import UNRECORDED, Setup
 from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.holdout import Judgement, Saving
 from holdfast.decisions.models import Block, Decision
-from holdfast.decisions.options import written_time
-from holdfast.decisions.requests import Ask, Change, Observe, Tell
+from holdfast.decisions.options import checked_name, written_time
+from holdfast.decisions.requests import Ask, Change, Observe, SetAvailability, Tell
 from holdfast.decisions.rules import View
-from holdfast.decisions.settings import SETTINGS, UNRECORDED, Setup, checked_name
-from holdfast.decisions.status import FIRST, open_decisions_of
+from holdfast.decisions.settings import SETTINGS
+from holdfast.decisions.status import FIRST, DecisionRecord, open_decisions_of, record_of, why_breakers, why_drawn
 from holdfast.decisions.stores.sql import Transaction
-from holdfast.decisions.why import why_breakers, why_drawn
 from holdfast.errors import HoldfastError, InvalidParameter, UnknownDecision
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
@@ -34,6 +33,7 @@ from holdfast.service.games import Game
 from holdfast.service.messages import (
     AskBody,
     BlockList,
+    BlockView,
     ChangeList,
     Changes,
     ChangeView,
@@ -62,6 +62,7 @@ from holdfast.service.messages import (
 from holdfast.service.operations import (
     JSON,
     OPERATIONS as OPERATIONS,
+    Refused,
     answer,
     body_of,
     document,
@@ -69,8 +70,8 @@ from holdfast.service.operations import (
     number_in,
     operation,
     page_of,
+    problem_of,
 )
-from holdfast.service.problems import Refused, problem_of
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -115,6 +116,15 @@ def _check_count(parameter: str, arms: Any, before: int = 0) -> None:
     if count + before > MOST_ARMS:
         rule = f"must be at most {MOST_ARMS:,} arms at a server: `holdfast.open` with the store's URL has no limit"
         raise InvalidParameter(parameter, rule, count + before)
+
+
+async def _page(
+    service: Service, request: Request, read: Callable[..., list[T]], place: Callable[[T], Any]
+) -> tuple[list[T], Any]:
+    """Return the rows of a game that a request asks for, and the cursor of the next; `read` takes their number."""
+    limit = number_in(request, "limit", PAGE, MOST_ON_PAGE)
+    found = await service.games.look(request.path_params["name"], partial(read, most=limit + 1))
+    return page_of(found, limit, place)
 
 
 # ---- games
@@ -192,8 +202,7 @@ async def change_game(service: Service, client: Token, name: str, body: Changes)
             router.apply(Change(**arms, settings=settings, policy=policy, compared=compared, reason=signed))
             return
         ((kind, arm),) = stands.items()
-        given = {} if kind == "unpin" else {"arm": arm, **({} if kind == "resume" else {"until": until})}
-        getattr(router, kind)(**given, reason=signed)
+        router.executor.execute(SetAvailability(kind, None if kind == "unpin" else arm, until, signed))
 
     await service.games.use(name, change)
     service.audit(client, DID[next(iter(stands), "change")], name, reason)
@@ -263,15 +272,14 @@ async def post_decisions(service: Service, request: Request, client: Token) -> R
 )
 async def open_decisions(service: Service, request: Request, client: Token) -> Response:
     """Decisions without a loss, in order, after a cursor."""
-    cursor, limit = request.query_params.get("cursor"), number_in(request, "limit", PAGE, MOST_ON_PAGE)
+    cursor = request.query_params.get("cursor")
 
-    def read(transaction: Transaction, setup: Setup) -> DecisionList:
+    def read(transaction: Transaction, setup: Setup, most: int) -> list[Decision]:
         after = FIRST if cursor is None else setup.ids.parse(cursor)
-        found = open_decisions_of(transaction, setup, after, limit + 1)
-        shown, following = page_of(found, limit, lambda one: one.id)
-        return DecisionList(_shown(shown), following)
+        return open_decisions_of(transaction, setup, after, most)
 
-    return answer(await service.games.look(request.path_params["name"], read))
+    found, following = await _page(service, request, read, lambda one: one.id)
+    return answer(DecisionList(_shown(found), following))
 
 
 @operation("GET", "/v1/games/{name}/decisions/{id}", "read", gives=DecisionRecord)
@@ -286,7 +294,7 @@ async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> li
         reports: list[Any] = []
         places: list[tuple[int, int]] = []
         async for some in in_turns(pairs):
-            part, _ = game.router.telling([(id, _by_arm(game.router, value, "losses")) for id, value in some])
+            part = game.router.telling([(id, _by_arm(game.router, value, "losses")) for id, value in some])
             reports += part.reports
             places += part.places
         return await game.make(Tell(reports, places)) if places else reports
@@ -401,13 +409,12 @@ async def get_hold(service: Service, request: Request, client: Token) -> Respons
 @operation("GET", "/v1/games/{name}/blocks", "read", gives=BlockList, query=IN_PAGES)
 async def get_blocks(service: Service, request: Request, client: Token) -> Response:
     """Blocks in order, after a cursor."""
-    cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
+    cursor = number_in(request, "cursor", 0, 2**53)
 
-    def read(transaction: Transaction, setup: Setup) -> BlockList:
-        shown, following = page_of(transaction.blocks("after", cursor, limit + 1), limit, lambda one: one.number)
-        return BlockList([views.block_view(block, setup) for block in shown], following)
+    def read(transaction: Transaction, setup: Setup, most: int) -> list[BlockView]:
+        return [views.block_view(block, setup) for block in transaction.blocks("after", cursor, most)]
 
-    return answer(await service.games.look(request.path_params["name"], read))
+    return answer(BlockList(*await _page(service, request, read, lambda one: one.number)))
 
 
 @operation("GET", "/v1/games/{name}/summary", "read", gives=Totals)
@@ -460,13 +467,13 @@ async def get_changes(service: Service, request: Request, client: Token) -> Resp
 
 async def changes_on_page(service: Service, request: Request) -> ChangeList:
     """Return the changes that a request asks for."""
-    cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
+    cursor = number_in(request, "cursor", 0, 2**53)
 
-    def read(transaction: Transaction, setup: Setup) -> ChangeList:
-        shown, following = page_of(changes_of(transaction, cursor, limit + 1), limit, lambda one: one[0])
-        return ChangeList([ChangeView(**change) for _, change in shown], following)
+    def read(transaction: Transaction, setup: Setup, most: int) -> list[tuple[int, dict[str, Any]]]:
+        return changes_of(transaction, cursor, most)
 
-    return await service.games.look(request.path_params["name"], read)
+    found, following = await _page(service, request, read, lambda one: one[0])
+    return ChangeList([ChangeView(**change) for _, change in found], following)
 
 
 MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}

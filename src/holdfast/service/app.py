@@ -26,20 +26,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import holdfast
-from holdfast.decisions.settings import Setup
+from holdfast.decisions.game import Setup
 from holdfast.decisions.stores import Store
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.service import game_page, pages, views
 from holdfast.service.access import Access, Token, TokenFile
 from holdfast.service.api import OPERATIONS
-from holdfast.service.connections import SCOPE
 from holdfast.service.exports import Slow
 from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
-from holdfast.service.operations import Operation
-from holdfast.service.problems import Refused, response_to, words_of
+from holdfast.service.operations import Operation, Refused, response_to, words_of
 from holdfast.service.views import Course
 from holdfast.text import counted
 
@@ -56,6 +54,9 @@ MOST_COURSES = 200
 """Games whose timeline is cached for their pages."""
 REFUSED_FOR = 3600.0
 """Seconds for which refused losses are shown."""
+
+SCOPE = "holdfast.connection"
+"""Key under which an application finds the connection of a request."""
 
 POLICY = "; ".join(
     (

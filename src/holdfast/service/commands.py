@@ -14,7 +14,7 @@ from holdfast.checks import real_number, whole_number
 from holdfast.command_line import LIST, Command, names
 from holdfast.decisions.cli import Allow, AsJson, Url
 from holdfast.decisions.options import written_time
-from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.stores import parse_address
 from holdfast.errors import InvalidParameter, MissingExtra, printable
 
 TokensFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file with the tokens' hashes.")]
@@ -55,8 +55,7 @@ def serve(
     try:
         from holdfast.service.access import TokenFile
         from holdfast.service.app import Limits
-        from holdfast.service.connections import checked_proxy
-        from holdfast.service.server import serve as serve_store
+        from holdfast.service.server import checked_proxy, serve as serve_store
     except ModuleNotFoundError as error:
         raise MissingExtra(f"serving needs {error.name}: pip install 'holdfast[serve]'") from None
     if parse_address(url).kind == "memory":

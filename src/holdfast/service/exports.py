@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from holdfast.decisions.history import History
 from holdfast.extras import pl
-from holdfast.service.problems import Refused
+from holdfast.service.operations import Refused
 
 T = TypeVar("T")
 

@@ -16,20 +16,10 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.decisions.following import record_of
-from holdfast.decisions.limits import checked_budget
-from holdfast.decisions.settings import AUTO, FOREVER
+from holdfast.decisions.settings import AUTO, FOREVER, checked_budget
+from holdfast.decisions.status import record_of
 from holdfast.report.charts import PALETTE, Line, LineChart, Look, Marker, Panel, one_panel
-from holdfast.report.html import (
-    Band,
-    Html,
-    Stretch,
-    bands,
-    element,
-    joined,
-    line_chart,
-    patch,
-)
+from holdfast.report.html import Band, Html, Stretch, bands, element, joined, line_chart, patch
 from holdfast.service.access import Token
 from holdfast.service.messages import GameLine, GameView
 from holdfast.service.operations import Operation

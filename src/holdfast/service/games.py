@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from holdfast.decisions import Router, open as open_game
 from holdfast.decisions.executor import MOST_TOGETHER, Call, Look
+from holdfast.decisions.game import Setup
 from holdfast.decisions.requests import Request
-from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, UnknownGame
 from holdfast.policies.policy import Policy
-from holdfast.service.problems import Refused
+from holdfast.service.operations import Refused
 
 T = TypeVar("T")
 

@@ -11,16 +11,15 @@ from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from holdfast.decisions.game import Setup
 from holdfast.decisions.models import Decision
 from holdfast.decisions.requests import Ask
 from holdfast.decisions.rules import View
-from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import HoldfastError, InvalidParameter, UnknownGame
 from holdfast.service.access import Token
 from holdfast.service.games import Game, only_seen
-from holdfast.service.operations import JSON, answer, body_of, idempotency_key, operation
-from holdfast.service.problems import problem_of
+from holdfast.service.operations import JSON, answer, body_of, idempotency_key, operation, problem_of
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service

@@ -1,12 +1,14 @@
-"""Operations of the service: what each is, how its handler reads a request and writes an answer, and their document."""
+"""Operations of the service: how a handler reads a request, writes an answer or refuses, and the document of all."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
@@ -14,16 +16,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import holdfast
+from holdfast import errors
 from holdfast.checks import whole_number
-from holdfast.errors import nearest
-from holdfast.service.access import Token
+from holdfast.errors import Advice, Call, Changes, Form, HoldfastError, Set, error_to_json, nearest
 from holdfast.service.messages import LOSS_SCHEMA, LossIn, Problem
-from holdfast.service.problems import Refused
 
 if TYPE_CHECKING:
+    from holdfast.service.access import Token
     from holdfast.service.app import Service
 
-Handler = Callable[["Service", Request, Token], Awaitable[Response]]
+Handler = Callable[["Service", Request, "Token"], Awaitable[Response]]
 
 T = TypeVar("T")
 
@@ -61,6 +63,87 @@ def operation(method: str, path: str, role: str | None, **more: Any) -> Callable
         return handler
 
     return add
+
+
+# ---- errors as problem documents (RFC 9457), which carry the library's errors as they are
+
+CALLS = {
+    "ask": "POST …/decisions",
+    "tell": "PUT …/loss",
+    "open_decisions": "GET …/decisions",
+    "resume": 'PATCH with "resume"',
+}
+"""Request that corresponds to each router method."""
+SETTINGS = frozenset({"units", "scale"})
+"""Fields given once, with the game."""
+
+MOST_KNOWN = 100
+"""Most game names listed in an answer."""
+
+RETRY_AFTER = 1
+"""Seconds after which a client may retry."""
+
+
+class Refused(HoldfastError):
+    """A request refused before it reaches the library."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+def words_of(error: HoldfastError) -> str:
+    """Return the message with its advice as fields and requests; `rule` and its like stay in the library's words."""
+    return error.worded(in_http)
+
+
+def in_http(advice: Advice) -> str:
+    """Word one piece of advice as a field or a request."""
+    match advice:
+        case Form():
+            return advice.text
+        case Set("allow", [name]):
+            return f"`holdfast serve --allow {name}`"
+        case Set():
+            return f"{'begin the game with ' if advice.name in SETTINGS else advice.verb}{_field(advice)}"
+        case Call(method="tell"):
+            return f'{{"{advice.argument}": {{…}}}}' if advice.argument else CALLS["tell"]
+        case Call():
+            argument = f'"{advice.argument}" of ' if advice.argument else ""
+            return f"{argument}{CALLS.get(advice.method, advice.method)}"
+        case Changes():
+            return f"PATCH {', '.join(f'{{{_field(one)}}}' for one in advice.settings)}"
+
+
+def _field(advice: Set) -> str:
+    value = advice.value
+    shown = "…" if value is ... else value.text if isinstance(value, Form) else json.dumps(value, ensure_ascii=False)
+    return f'"{advice.name}": {shown}'
+
+
+def problem_of(error: HoldfastError) -> dict[str, Any]:
+    """Return an error as a problem document; `message` has the library's words if a client cannot rebuild them."""
+    status, detail = error.status, words_of(error)
+    if isinstance(error, Refused):
+        error_kind = errors.NotAllowed if status in (401, 403) else HoldfastError
+        kind, title, carried = "about:blank", HTTPStatus(status).phrase, {"error": error_kind.__name__}
+    else:
+        carried = error_to_json(error)
+        if carried["message"] == detail or error.made_of:
+            del carried["message"]
+        if isinstance(error, errors.UnknownGame):
+            carried["known"] = carried["known"][:MOST_KNOWN]
+        kind, title = f"urn:holdfast:{carried['error']}", (type(error).__doc__ or "").split(";")[0].split(":")[0]
+    return {"type": kind, "title": title.strip().rstrip("."), "status": status, "detail": detail, **carried}
+
+
+def response_to(error: HoldfastError) -> Response:
+    """Return the answer to a request that ended in an error."""
+    status = error.status
+    headers = {"retry-after": str(RETRY_AFTER)} if status in (429, 503) else {}
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return Response(msgspec.json.encode(problem_of(error)), status, headers, "application/problem+json")
 
 
 # ---- reading requests, writing answers
@@ -118,7 +201,7 @@ def number_in(request: Request, name: str, default: int, most: int) -> int:
     return whole_number(name, given, least=0, most=most)
 
 
-def page_of(rows: Sequence[T], limit: int, place: Callable[[T], Any]) -> tuple[Sequence[T], Any]:
+def page_of(rows: list[T], limit: int, place: Callable[[T], Any]) -> tuple[list[T], Any]:
     """Return the rows of a page, and the cursor of the next: the `place` of its last row.
 
     `rows` has one more than the page, if there are as many.

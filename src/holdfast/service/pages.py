@@ -23,20 +23,13 @@ import holdfast
 from holdfast.checks import one_of
 from holdfast.decisions.models import MOST_TIME
 from holdfast.errors import HoldfastError
-from holdfast.report.html import (
-    Html,
-    asset as report_asset,
-    element,
-    joined,
-    palette_css,
-)
+from holdfast.report.html import Html, asset as report_asset, element, joined, palette_css
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Token
 from holdfast.service.api import change_game, changes_on_page, compared, judged, replayed
-from holdfast.service.arms import Mean
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
-from holdfast.service.operations import Operation
-from holdfast.service.problems import Refused, words_of
+from holdfast.service.operations import Operation, Refused, words_of
+from holdfast.service.views import Mean
 from holdfast.text import counted, five_digits, number
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from threading import Thread
 from types import TracebackType
@@ -20,12 +20,15 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from holdfast.checks import cores, one_of, whole_number
+from holdfast.checks import check_fields, cores, one_of, or_none, whole
 from holdfast.errors import InvalidParameter
 from holdfast.simulation.tasks import Played, Task, run_task, warm_up
 
 PIECES_PER_WORKER = 8
 """Most tasks per worker: enough for balanced endings and a moving progress bar."""
+
+
+WORKERS = or_none(whole(least=1))
 
 
 class Backend(ABC):
@@ -35,6 +38,9 @@ class Backend(ABC):
     """Name in a result's provenance."""
     side_by_side: ClassVar[bool] = True
     """True if each of the `width` concurrent games may fill all vector lanes."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     @abstractmethod
@@ -103,15 +109,10 @@ class Threads(Backend):
     True
     """
 
-    name: ClassVar[str] = "threads"
-    workers: int | None = None
-    quick: int = QUICK
+    name = "threads"
+    workers: int | None = field(default=None, metadata=WORKERS)
+    quick: int = field(default=QUICK, metadata=whole(least=0))
     """Rounds times arms, over all games, up to which no thread is started."""
-
-    def __post_init__(self) -> None:
-        if self.workers is not None:
-            self.workers = whole_number("workers", self.workers, least=1)
-        self.quick = whole_number("quick", self.quick, least=0)
 
     @property
     def width(self) -> int:

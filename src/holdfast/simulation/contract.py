@@ -15,17 +15,18 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
+from types import CellType, FunctionType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from holdfast._numba import lanes
 from holdfast._numba.compile import COMPILED, frozen, takes
-from holdfast._numba.plain import plain
-from holdfast.checks import address_of, class_at, made
+from holdfast.checks import address_of, class_at, import_from, is_own, made
 from holdfast.environments import ENVIRONMENTS, Environment, LossTable, make_environment
 from holdfast.environments.changing import ChangingEnvironment
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
@@ -37,7 +38,6 @@ from holdfast.policies.exp3 import Exp3
 from holdfast.policies.policy import NOT_KNOWN, Policy, packed_parameters
 from holdfast.policies.registry import POLICIES, entry_of, find_policy, make_policy
 from holdfast.simulation.costs import Costs
-from holdfast.simulation.described import import_from
 from holdfast.simulation.run import Means
 from holdfast.simulation.tasks import WORTH_ALL_LANES, Played, Task, run_task
 
@@ -54,12 +54,13 @@ MANY = 20_000
 MOST_ROUNDS = 1e12
 SEED = 20_210
 LATE = 1e-6
-"""By which share the effect of a late loss may differ from rounding."""
+"""Largest relative difference that rounding may make to the effect of a late loss."""
 CERTAINTY = math.log(1e10)
 """−ln of the probability with which one comparison of random numbers is wrong about a correct class."""
 
+MIXED = "mixed losses"
 PATTERNS: Mapping[str, Callable[[int, int], float]] = {
-    "mixed losses": lambda t, arm: ((5 * t + 3 * arm * arm + t // 7) % (9 - arm % 3)) / 8,
+    MIXED: lambda t, arm: ((5 * t + 3 * arm * arm + t // 7) % (9 - arm % 3)) / 8,
     "losses of 0": lambda t, arm: 0.0,
     "losses of 1": lambda t, arm: 1.0,
     "a best arm": lambda t, arm: 0.0 if arm == 0 else 1.0,
@@ -118,12 +119,12 @@ def _made(thing: Any) -> Any:
         named, values = entry.pop("policy"), {key: value for key, value in entry.items() if key != "name"}
         if named in ENVIRONMENTS:
             return make_environment({"environment": named, **_needed(ENVIRONMENTS[named], values), **values})
-        if ":" not in named and named not in POLICIES:
+        if not is_own(named) and named not in POLICIES:
             close = nearest(named, [*POLICIES, *ENVIRONMENTS])
             raise InvalidParameter(
                 "check", f'must be "module:Class", or the id of a policy or an environment{close}', named
             )
-        kind = class_at("check", named, object) if ":" in named else find_policy(named)[0]
+        kind = class_at("check", named, object) if is_own(named) else find_policy(named)[0]
         if issubclass(kind, Environment):
             return kind.from_settings({**_needed(kind, values), **values})
         if issubclass(kind, Policy):
@@ -197,6 +198,40 @@ def _inside(file: str) -> bool:
     return file.startswith("<") or any(package in Path(file).parents for package in packages)
 
 
+# ---- kernels in plain Python: slow, and exact about where they go wrong ----
+
+SUBSTITUTES = (
+    (lanes.as_lanes, lanes._plain_as_lanes),
+    (lanes.local_lanes, lanes._plain_local_lanes),
+    (lanes.local_words, lanes._plain_local_words),
+)
+"""Functions that only the compiler understands, and NumPy's own."""
+
+
+def plain(kernel: Any) -> Any:
+    """Return a copy of a kernel, and of those that it calls, which Python runs. Unsigned integers warn as they wrap."""
+    return _plain(kernel, {})
+
+
+def _plain(value: Any, made: dict[Any, Any]) -> Any:
+    for compiled, substitute in SUBSTITUTES:
+        if value is compiled:
+            return substitute
+    function = getattr(value, "py_func", None)
+    if not isinstance(function, FunctionType):
+        return value
+    if function not in made:
+        names, scope, cells = set(function.__code__.co_names), dict(function.__globals__), function.__closure__ or ()
+        closure = tuple(CellType() for _ in cells)
+        made[function] = FunctionType(
+            function.__code__, scope, function.__name__, function.__defaults__, closure or None
+        )
+        scope.update({name: _plain(scope[name], made) for name in names & scope.keys()})
+        for cell, own in zip(cells, closure, strict=True):
+            own.cell_contents = _plain(cell.cell_contents, made)
+    return made[function]
+
+
 # ---- games in which the losses are known ----
 
 
@@ -213,25 +248,27 @@ def _list(numbers: Array) -> str:
     return "[" + ", ".join(f"{x:.4g}" for x in numbers[:8]) + (", …]" if len(numbers) > 8 else "]")
 
 
-def _highest(policy: Policy, n: int) -> float:
-    """Return the largest normalised loss of a round of block n."""
-    return (
-        _announced(policy, n)
-        if policy.announces == "loss_bound"
-        else (policy.bounds[1] - policy.units[0]) / policy.unit
-    )
+def _loss(policy: Policy, n: int, arm: int, pattern: str = MIXED) -> float:
+    """Return the normalised loss of an arm in a round of block n."""
+    announced = policy.announces == "loss_bound"
+    highest = _announced(policy, n) if announced else (policy.bounds[1] - policy.units[0]) / policy.unit
+    return highest * PATTERNS[pattern](n, arm)
 
 
-def _tell(policy: Policy, game: Game, block: Array, n: int, loss: Callable[[int, int], float]) -> None:
+def _in_units(policy: Policy, n: int, arms: Iterable[int], pattern: str = MIXED) -> list[float]:
+    """Return the losses of these arms in a round of block n, in the policy's units."""
+    return [policy.units[0] + policy.unit * _loss(policy, n, arm, pattern) for arm in arms]
+
+
+def _tell(policy: Policy, game: Game, block: Array, n: int, pattern: str = MIXED) -> None:
     """Let a game observe a block that was its n-th."""
     if policy.full_information:
-        low, unit = policy.units[0], policy.unit
-        game.observe_all(np.array([low + unit * loss(n, i) for i in range(game.K)]), low, unit, 0.0)
+        game.observe_all(np.array(_in_units(policy, n, range(game.K), pattern)), policy.units[0], policy.unit, 0.0)
     else:
-        game.observe(block, block[1] * _highest(policy, n) * loss(n, int(block[0])), block[1])
+        game.observe(block, block[1] * _loss(policy, n, int(block[0]), pattern), block[1])
 
 
-def _blocks(policy: Policy, game: Game, count: int, pattern: str = "mixed losses") -> Iterator[int]:
+def _blocks(policy: Policy, game: Game, count: int, pattern: str = MIXED) -> Iterator[int]:
     """Play up to `count` blocks; yield the number of each, begun and not yet observed."""
     for n in range(1, count + 1):
         with _blamed(policy, "choose", f"fails in block {n} of a game with {pattern}"):
@@ -243,7 +280,18 @@ def _blocks(policy: Policy, game: Game, count: int, pattern: str = "mixed losses
                 raise
         yield n
         with _blamed(policy, "observe", f"fails in block {n} of a game with {pattern}"):
-            _tell(policy, game, game.block, n, PATTERNS[pattern])
+            _tell(policy, game, game.block, n, pattern)
+
+
+def _played(policy: Policy, game: Game, count: int) -> int:
+    """Play up to `count` blocks; return how many there were."""
+    return sum(1 for _ in _blocks(policy, game, count))
+
+
+def _beside(policy: Policy, one: Game, other: Game, count: int) -> Iterator[int]:
+    """Play two games, block by block."""
+    both = zip(_blocks(policy, one, count), _blocks(policy, other, count), strict=False)
+    return (n for n, _ in both)
 
 
 def _game(policy: Policy, *, compiled: bool = True) -> Game:
@@ -277,17 +325,15 @@ def compiles(policy: Policy) -> None:
     if not all(np.array_equal(packed, _game(policy)._packed) for _ in range(20)):
         blame(policy, "parameters", "returns other numbers each time it is called")
     with np.errstate(all="ignore"):
-        for _ in _blocks(policy, _game(policy, compiled=False), 3):  # first: a wrong index harms nobody there
-            pass
-    for _ in _blocks(policy, _game(policy), 3):
-        pass
+        _played(policy, _game(policy, compiled=False), 3)  # first: a wrong index harms nobody there
+    _played(policy, _game(policy), 3)
 
 
 def runs_as_plain_python(policy: Policy) -> None:
     """Machine code does what Python does; an index beyond an array's end is found."""
     compiled, interpreted = _game(policy), _game(policy, compiled=False)
     with np.errstate(all="ignore"):
-        for n, _ in zip(_blocks(policy, interpreted, 40), _blocks(policy, compiled, 40), strict=False):
+        for n in _beside(policy, interpreted, compiled, 40):
             if name := _differs(compiled.saved_block(), interpreted.saved_block(), 1e-9):
                 blame(policy, "choose", f"gives another block.{name} compiled than in plain Python, in block {n}")
             if name := _differs(compiled.saved_state(), interpreted.saved_state(), 1e-9):
@@ -353,9 +399,9 @@ def _probabilities(policy: Policy, game: Game, n: int) -> Array | None:
 def draws_from_them(policy: Policy) -> None:
     """Arms are drawn as often as `probabilities` says; the seed of a `deterministic` policy changes nothing."""
     if policy.deterministic:
-        games = Game(policy, SEED), Game(policy, SEED + 1)
-        for n, _ in zip(*(_blocks(policy, game, 30) for game in games), strict=False):
-            if games[0].block[0] != games[1].block[0]:
+        one, other = Game(policy, SEED), Game(policy, SEED + 1)
+        for n in _beside(policy, one, other, 30):
+            if one.block[0] != other.block[0]:
                 blame(policy, "choose", f"plays another arm in block {n} of another seed, but `deterministic` is True")
     if not policy.knows_probabilities:
         return
@@ -364,15 +410,14 @@ def draws_from_them(policy: Policy) -> None:
         start, p, counts = _game(policy), np.zeros(0), np.zeros(policy.n_arms)
         N = FEWER if policy.full_information or policy.draws_in_steps else DRAWS
         N = N if COMPILED else FEWER // 20
-        if sum(1 for _ in _blocks(policy, start, n - 1)) < n - 1 or (policy.full_information and n > 4):
+        if _played(policy, start, n - 1) < n - 1 or (policy.full_information and n > 4):
             return
         again = start.copy()
         again.stream = stream
         for i in range(N):
             if policy.full_information:  # p is that of the arm over all draws so far, not given the arm before
                 again = Game(policy, SEED, i)
-                for _ in _blocks(policy, again, n - 1):
-                    pass
+                _played(policy, again, n - 1)
             else:
                 again.numbers[:], again.vectors[:], again.begun = start.numbers, start.vectors, start.begun
             arm, _ = again.begin(_announced(policy, n))
@@ -398,7 +443,7 @@ def repeats_itself(policy: Policy) -> None:
     """The same seed and losses give the same game; kernels change neither parameters nor what they are told."""
     one, other = _game(policy), _game(policy)
     packed = one._packed.copy()
-    for n, _ in zip(_blocks(policy, one, ROUNDS), _blocks(policy, other, ROUNDS), strict=False):
+    for n in _beside(policy, one, other, ROUNDS):
         if _differs(one.saved_block(), other.saved_block()) or _differs(one.saved_state(), other.saved_state()):
             blame(policy, "choose", f"plays another game from the same seed: it differs in block {n}")
         if len(packed) == len(one._packed) and not np.array_equal(packed, one._packed):
@@ -425,10 +470,10 @@ def blocks_are_values(policy: Policy, blocks: int = ROUNDS) -> None:
         stored.block[:] = np.nan
         stored.block[0] = values[0]
         after = straight.copy()
-        _tell(policy, after, after.block, n, PATTERNS["mixed losses"])
+        _tell(policy, after, after.block, n)
         if policy.full_information:
             stored.block[:] = values
-        _tell(policy, stored, np.array(values), n, PATTERNS["mixed losses"])
+        _tell(policy, stored, np.array(values), n)
         stored.block[:] = values
         if name := _differs(after.saved_state(), stored.saved_state()):
             blame(policy, "observe", f"reads Scratch that it has not written for state.{name}, in block {n}")
@@ -438,7 +483,7 @@ def observes_late(policy: Policy) -> None:
     """A block's change to each arm does not depend on blocks begun since; which arms, not on those observed since."""
     if policy.waits_for_losses or policy.full_information:
         return
-    loss, game, kinds = PATTERNS["mixed losses"], _game(policy), policy.state_layout.saved_kinds
+    game, kinds = _game(policy), policy.state_layout.saved_kinds
     names = [name for name, kind in kinds.items() if kind.per_arm and kind.several is None]
     for n in _blocks(policy, game, 60):
         block, late, last = game.block.copy(), game.copy(), game.copy()
@@ -449,12 +494,12 @@ def observes_late(policy: Policy) -> None:
                     last.begin(_announced(policy, m))
                 except InvalidParameter:
                     return
-            _tell(policy, last, last.block.copy(), m, loss)
+            _tell(policy, last, last.block.copy(), m)
         found = []
         for one in (game.copy(), late, last):
             before = one.saved_state()
             with _blamed(policy, "observe", f"fails where the loss of block {n} comes after block {n + 3} has begun"):
-                _tell(policy, one, block, n, loss)
+                _tell(policy, one, block, n)
             after = one.saved_state()
             found.append({name: np.subtract(after[name], before[name]) for name in names})
         for name, then in ((name, then) for name in names for then in (1, 2)):
@@ -516,12 +561,10 @@ def _announcement(policy: Policy, n: int) -> dict[str, Any]:
 
 def _tell_player(policy: Policy, player: Player, n: int) -> None:
     """Tell a player its block's losses."""
-    low, arm = policy.units[0], int(player._game.block[0])
-    loss = PATTERNS["mixed losses"]
     if policy.full_information:
-        player.tell([low + policy.unit * loss(n, i) for i in range(policy.n_arms)])  # type: ignore[arg-type]
+        player.tell(_in_units(policy, n, range(policy.n_arms)))  # type: ignore[arg-type]
     else:
-        each = low + policy.unit * _highest(policy, n) * loss(n, arm)
+        (each,) = _in_units(policy, n, [int(player._game.block[0])])
         player.tell(each * player.hold, rounds=player.hold)
 
 
@@ -665,7 +708,7 @@ HANDED = {
     "move_kernel": ("tables", "state", "t", "streams"),
     "react_kernel": ("tables", "state", "arm", "start", "stop"),
 }
-"""What the kernels of an environment take."""
+"""Arguments of the kernels of an environment."""
 
 
 def kernels_of(environment: Environment) -> list[str]:
@@ -930,7 +973,7 @@ CHANGING_PARTS: tuple[Callable[[ChangingEnvironment], None], ...] = (
     is_played,
     is_the_same_elsewhere,
 )
-"""Checks of an environment that draws its path anew in each game."""
+"""Checks of an environment that draws a new path in each game."""
 
 ENVIRONMENT_PARTS: tuple[Callable[[Environment], None], ...] = (
     says_what_it_is,

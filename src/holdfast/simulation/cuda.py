@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -140,8 +140,8 @@ def run_on_gpu(task: Task) -> Played:
 class Cuda(Backend):
     """The GPU of this machine; entering a ``with`` block checks that there is one."""
 
-    name: ClassVar[str] = "cuda"
-    side_by_side: ClassVar[bool] = False
+    name = "cuda"
+    side_by_side = False
 
     @property
     def width(self) -> int:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import one_of, real_number, whole_number
+from holdfast.checks import among, check_fields, real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import next_uniform
@@ -56,10 +56,10 @@ class Delay:
     least: int | Sequence[int] = 0
     most: int | Sequence[int] | None = None
     lost: float | Sequence[float] = field(default=0.0, kw_only=True)
-    missing: Literal["highest", "drop"] = field(default="highest", kw_only=True)
+    missing: Literal["highest", "drop"] = field(default="highest", kw_only=True, metadata=among(MISSING))
 
     def __post_init__(self) -> None:
-        one_of("missing", self.missing, MISSING)
+        check_fields(self)
         K = self.n_arms
         for name, given in self._columns.items():
             if isinstance(given, Sequence) and (len(given) != K or not given or isinstance(given, str)):

@@ -10,12 +10,12 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import holdfast
-from holdfast.checks import cores, whole_number
+from holdfast.checks import cores
 from holdfast.errors import BackendLost, HoldfastError, MissingExtra
-from holdfast.simulation.backends import Backend, split
+from holdfast.simulation.backends import WORKERS, Backend, split
 from holdfast.simulation.tasks import Played, Task, run_task
 
 LOOK_EVERY = 0.2
@@ -29,13 +29,9 @@ ANSWER_WITHIN, PATIENCE = 10.0, 60.0
 class Executors(Backend):
     """Play on an executor that the caller owns, with `workers` concurrent games; by default one per core."""
 
-    name: ClassVar[str] = "executor"
+    name = "executor"
     executor: Executor
-    workers: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.workers is not None:
-            self.workers = whole_number("workers", self.workers, least=1)
+    workers: int | None = field(default=None, metadata=WORKERS)
 
     @property
     def width(self) -> int:
@@ -91,15 +87,11 @@ class DaskCluster(Backend):
     handles lost workers: ``distributed.scheduler.allowed-failures`` and its timeouts.
     """
 
-    name: ClassVar[str] = "dask"
+    name = "dask"
     scheduler: str | None = None
-    workers: int | None = None
+    workers: int | None = field(default=None, metadata=WORKERS)
     _cluster: Any = field(default=None, init=False, repr=False)
     _client: Any = field(default=None, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.workers is not None:
-            self.workers = whole_number("workers", self.workers, least=1)
 
     def __enter__(self) -> Self:
         try:

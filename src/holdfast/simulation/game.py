@@ -277,7 +277,7 @@ def _put_off(parts: Parts) -> Kernel:
 
 @kernel
 def wait_for(rules: Any, scratch: Any, tally: Any, heard: float, rounds: float) -> None:
-    """Let a block of which so much came wait until all of it is known."""
+    """Let a block with the losses that came wait until all of it is known."""
     came = tally.came[0]
     if not rules.drops:
         wait(scratch.late, scratch.block, tally.due[0], heard + (rounds - came), rounds)
@@ -309,7 +309,7 @@ def nothing_ahead(tables: Any, state: Any, t: float, shift: float) -> None:
     """Do nothing: no round is known beforehand."""
 
 
-# Worlds that draw their path anew in each game, round by round, from a stream of their own.
+# Worlds that draw a new path in each game, round by round, from a stream of their own.
 #
 # Every policy meets the same path. A world's vectors are those of its state, then for each arm the sum of its means,
 # the cost of the best plan that ends on it, and what it lost in the block.

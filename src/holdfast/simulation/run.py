@@ -11,21 +11,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import holdfast
-from holdfast.checks import one_of, whole_number
+from holdfast.checks import code_of, import_from, is_own, one_of, parameters_of, whole_number
 from holdfast.environments import Environment
 from holdfast.environments.changing import ChangingEnvironment
 from holdfast.environments.environment import LAST_ROUND, UNIT_RANGE
-from holdfast.errors import TRUTH, BackendLost, HoldfastError, InvalidParameter, Words, nearest
+from holdfast.errors import TRUTH, BackendLost, HoldfastError, InvalidParameter, Words, nearest, parameter_named
 from holdfast.numerics.hindsight import plan_costs
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import check_seed
 from holdfast.numerics.regret import ON_REQUEST, pseudo_regret, total_loss
 from holdfast.policies.policy import Policy, packed_parameters
+from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.results import Result, rows
 from holdfast.simulation.backends import Backend, find_backend
 from holdfast.simulation.costs import Costs, SwitchingCost
@@ -446,3 +448,63 @@ def _versions() -> dict[str, str]:
 
     libraries = {name: version(name) for name in ("numpy", "numba", "polars")}
     return {"holdfast": holdfast.__version__, "python": platform.python_version(), **libraries}
+
+
+# Policies as users describe them: an id or ``"module:Class"``, parameters by name, and the game's own for the rest.
+
+
+class Described(NamedTuple):
+    """A policy and its name in results."""
+
+    name: str
+    policy: Policy
+    code: dict[str, str]
+    """Module of a user-defined policy, with the checksum of its source."""
+
+
+def described_policy(
+    place: str, entry: Any, environment: Environment, horizon: int, costs: Costs, folder: Path = Path()
+) -> Described:
+    """Make the policy that the table `entry` describes for a game.
+
+    Parameters
+    ----------
+    place
+        The name of the entry in errors.
+    entry
+        A table with the policy's id, or ``"module:Class"``, under ``policy``, parameters by name, and perhaps a
+        ``name``.
+    environment, horizon, costs
+        The game: its arms, T, λ and units are the policy's unless given.
+    folder
+        Folder searched for users' modules, after everything installed.
+    """
+    if not isinstance(entry, dict):
+        raise InvalidParameter(place, "must be a policy's id, or a table with it under policy", entry)
+    given = dict(entry)
+    label = given.pop("name", None)
+    if label is not None and (not isinstance(label, str) or not label):
+        raise InvalidParameter(f"{place}.name", "must be a text that is not empty", label)
+    if "policy" not in given:
+        raise HoldfastError(f"{place}.policy must be given: one of {', '.join(map(repr, POLICIES))}")
+    name = given["policy"]
+    import_from(folder)
+    with parameter_named(lambda _: f"{place}.policy"):
+        kind, _ = find_policy(name)
+    game: dict[str, Any] = {
+        "n_arms": environment.n_arms,
+        "horizon": horizon,
+        "switching_cost": costs.constant,
+        "units": environment.units,
+    }
+    if "arms" in given:
+        del game["n_arms"]
+    for parameter, value in game.items():
+        if parameter in given or parameter not in parameters_of(kind):
+            continue
+        if value is None:
+            raise HoldfastError(f"{place}.{parameter} must be given, because the study's is a sequence")
+        given[parameter] = value
+    with parameter_named(lambda parameter: f"{place}.{parameter}"):
+        policy = fitted(make_policy(given), environment, horizon)
+    return Described(label or policy.label, policy, code_of(kind) if is_own(name) else {})

@@ -208,7 +208,7 @@ def warm_up(tasks: Iterable[Task]) -> None:
 
 
 def empty_record(task: Task, count: int, rounds: int = 0) -> Record:
-    """Return room for the results of `count` games, and for the arms of so many rounds."""
+    """Return room for the results of `count` games, and for the arms of `rounds` rounds."""
     shape, moves = (count, len(task.checkpoints)), isinstance(task.environment, ChangingEnvironment)
     means = np.zeros((*shape, task.policy.n_arms if moves else 0))
     plans = np.zeros(shape if moves and "dynamic" in task.record else (count, 0))

@@ -62,7 +62,7 @@ def test_theorem_D_agrees_with_the_page(K, T, scale, alpha, chosen):
 
 
 def test_theorem_D_is_theorem_B_where_all_costs_are_the_same():
-    for costs in (0.7, [0.7] * 5000, lambda t: 0.7):
+    for costs in (0.7, [0.7] * 5000, [0.7] * 5000 + [9.0], lambda t: 0.7):
         found = bounds.adaptive_varying(n_arms=5, costs=costs, horizon=5000)
         assert found == pytest.approx(bounds.adaptive(n_arms=5, switching_cost=0.7, horizon=5000), rel=1e-9)
 
@@ -108,14 +108,8 @@ def test_without_a_cost_theorem_B_is_below_theorem_1():
 def test_the_corollary_and_the_factor():
     """14.78((λK)^{1/3}T^{2/3} + λ) + 7.5√(KT) + 6.5√K, and so 2.82 times Theorem 1; both are nearly met somewhere."""
     draw, used, factor = np.random.default_rng(6), 0.0, 0.0
-    wide = [
-        (
-            int(2 * 10 ** draw.uniform(0, 11.6)),
-            float(10 ** draw.uniform(-10, 10)),
-            float(round(10 ** draw.uniform(0, 15))),
-        )
-        for _ in range(3000)
-    ]
+    powers = [draw.uniform((0, -10, 0), (11.6, 10, 15)) for _ in range(3000)]
+    wide = [(int(2 * 10**arms), float(10**cost), float(round(10**rounds))) for arms, cost, rounds in powers]
     for K, lam, T in [*(tuple(case.values()) for case in GRID), *wide, (10**6, 3e5, 1e15)]:
         B, case = page.formula_B(K, lam, T), {"n_arms": K, "switching_cost": lam, "horizon": T}
         L = (lam * K) ** (1 / 3) * T ** (2 / 3)

@@ -77,32 +77,19 @@ def rough_costs(n: int) -> float:
     return (0.0, 0.3, 4.0, 1.1)[n % 4] * (1 + n / 100)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("keyword", "value"), [(keyword, value) for keyword, (_, values) in CONSTANTS.items() for value in values]
-)
-def test_any_constant_plays_as_the_twin(keyword, value):
-    for seed, lam in enumerate((0.3, 2.0)):
-        game = KernelGame(
-            hf.AdaptiveTsallisSwitch(5, switching_cost=lam, constants={keyword: value}), f"{keyword} {lam}"
-        )
-        play_both(game, Adaptive(5, lam, **{CONSTANTS[keyword][0]: value}), no_cost, seed)
+OTHERS = [(keyword, value) for keyword, (_, values) in CONSTANTS.items() for value in values]
+GAMES = [(5, lam, {keyword: value}) for keyword, value in OTHERS for lam in (0.3, 2.0)]
+GAMES += [(K, lam, {}) for K in (1, 2, 3, 9, 40) for lam in (0.0, 0.02, 0.3, 1.0, 5.0, 30.0)]
+GAMES += [(4, None, {}), *((4, None, {keyword: values[0]}) for keyword, (_, values) in CONSTANTS.items())]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lam", [0.0, 0.02, 0.3, 1.0, 5.0, 30.0])
-@pytest.mark.parametrize("K", [1, 2, 3, 9, 40])
-def test_any_cost_and_number_of_arms_play_as_the_twin(K, lam):
-    play_both(KernelGame(hf.AdaptiveTsallisSwitch(K, switching_cost=lam), f"{K}"), Adaptive(K, lam), no_cost, seed=K)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("keyword", [None, *CONSTANTS])
-def test_announced_costs_play_as_the_twin(keyword):
-    ours = {} if keyword is None else {keyword: CONSTANTS[keyword][1][0]}
-    theirs = {} if keyword is None else {CONSTANTS[keyword][0]: CONSTANTS[keyword][1][0]}
-    game = KernelGame(hf.AdaptiveTsallisSwitch(4, switching_cost="announced", constants=ours), f"{keyword}")
-    play_both(game, Adaptive(4, None, **theirs), rough_costs, seed=3)
+@pytest.mark.parametrize(("K", "lam", "constants"), GAMES)
+def test_any_constant_cost_and_number_of_arms_play_as_the_twin(K, lam, constants):
+    """Announced costs, too: where λ is None."""
+    policy = hf.AdaptiveTsallisSwitch(K, switching_cost="announced" if lam is None else lam, constants=constants)
+    twin = Adaptive(K, lam, **{CONSTANTS[keyword][0]: value for keyword, value in constants.items()})
+    play_both(KernelGame(policy, f"{K} {lam} {constants}"), twin, no_cost if lam is not None else rough_costs, seed=K)
 
 
 class FiftyDigits(Adaptive):

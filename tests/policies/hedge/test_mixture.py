@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 import naive_experts as naive
 import numpy as np
 import pytest
+from hunting import KINDS, Losses, hunting
 from long_mixture import check_long_game
 
 import holdfast as hf
 from holdfast.experts import FixedArm, WorkFunction
 from holdfast.kernels import kernel
 from holdfast.policies import hedge as coupling
-
-Losses = Callable[[int, np.ndarray], np.ndarray]
 
 
 def rounds_of(
@@ -29,37 +28,12 @@ def rounds_of(
         yield P, at, row, player.certificate
 
 
-def hostile(kind: str, K: int, seed: int) -> Losses:
-    """Losses that make mixing dear: they hunt the likeliest arm, alternate, rotate, or jump."""
-    draw = np.random.default_rng(seed)
-
-    def losses(t: int, P: np.ndarray) -> np.ndarray:
-        if kind == "hunt":
-            return (np.arange(K) == np.argmax(P)).astype(float)
-        if kind == "hunt half":
-            return (np.median(P) < P).astype(float) * 0.5
-        if kind == "alternate":
-            return np.array([(t + i) % 2 for i in range(K)], dtype=float)
-        if kind == "rotate":
-            return (np.arange(K) != (t // 7) % K).astype(float)
-        if kind == "rotate slowly":
-            return 0.8 * (np.arange(K) != (t // 150) % K) + 0.2 * draw.random(K)
-        if kind == "coins":
-            return (draw.random(K) < 0.5).astype(float)
-        return draw.random(K) ** 8
-
-    return losses
-
-
-KINDS = ["hunt", "hunt half", "alternate", "rotate", "rotate slowly", "coins", "rare"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.35, 10.0])
 def test_weights_and_rate_to_fifty_digits(lam: float) -> None:
     for kind in ("rotate", "coins", "rare"):
         policy = hf.AdaptiveHedgeSwitch(4, switching_cost=lam, period=(4, 6))
-        game = list(rounds_of(policy, hostile(kind, 4, 1), 150))
+        game = list(rounds_of(policy, hunting(kind, 4, 1), 150))
         exact = naive.mix([at for _, at, _, _ in game], [row.tolist() for _, _, row, _ in game], lam, lam, lam)
         for (P, _, _, certificate), (P_exact, _, delta, _, _) in zip(game, exact, strict=True):
             assert np.allclose(P, [float(x) for x in P_exact], rtol=0, atol=1e-13)
@@ -75,7 +49,7 @@ def test_the_certificate_holds_and_the_overhead_is_small(kind: str, lam: float) 
         policy = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, forecast_rounds=0)
         N = len(policy.mixed)
         C, before, was, cost = np.zeros(N), np.zeros(K), None, 0.0
-        for P, at, row, certificate in rounds_of(policy, hostile(kind, K, 5), 1500):
+        for P, at, row, certificate in rounds_of(policy, hunting(kind, K, 5), 1500):
             cost += P @ row + lam * np.maximum(P - before, 0).sum()
             C += row[at] + lam * (np.ones(N) if was is None else np.array(at) != np.array(was))
             before, was = P, at
@@ -163,9 +137,9 @@ def test_the_arm_is_drawn_from_the_mixture_and_moves_no_more_than_it_must(pairs:
 
 
 def test_a_table_of_equal_costs_is_one_cost() -> None:
-    losses = hostile("rotate slowly", 3, 9)
+    losses = hunting("rotate slowly", 3, 9)
     one = list(rounds_of(hf.AdaptiveHedgeSwitch(3, switching_cost=0.5), losses, 400))
-    losses = hostile("rotate slowly", 3, 9)
+    losses = hunting("rotate slowly", 3, 9)
     table = (0.5 * (1 - np.eye(3))).tolist()
     many = list(rounds_of(hf.AdaptiveHedgeSwitch(3, switching_cost=table), losses, 400))
     for (P, at, _, first), (Q, there, _, second) in zip(one, many, strict=True):

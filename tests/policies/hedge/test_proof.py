@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from hunting import hunting
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -78,15 +79,13 @@ def test_lemma_4_the_step_of_the_rate(C: np.ndarray, eta: float, share: float) -
 def hunted(K: int, lam: float, rounds: int, hunt: str) -> tuple[float, float, float, float, int]:
     """A game against losses that hunt: L*, the cost on average, Δ_T, W = Σ v_t, N."""
     policy = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, forecast_rounds=0)
-    player, draw, N = policy.player(seed=2), np.random.default_rng(1), len(policy.mixed)
+    player, losses, N = policy.player(seed=2), hunting(hunt, K, 1), len(policy.mixed)
     C, cost, W, before = np.zeros(N), 0.0, 0.0, np.zeros(K)
     for t in range(rounds):
         player.ask()
         state = player._state
         P, p, at, paid = (np.array(x) for x in (state.P, state.p, state.at, state.paid))
-        row = (np.arange(K) == np.argmax(P)) * 1.0 if hunt == "likeliest" else (draw.random(K) < 0.5) * 1.0
-        if hunt == "rotating":
-            row = (np.arange(K) != (t // 9) % K) * 1.0
+        row = losses(t, P)
         c = row[at.astype(int)] + paid
         mean = float(p @ c)
         W += float(p @ (c - mean) ** 2) + lam * float(p @ np.abs(c - mean))
@@ -97,7 +96,7 @@ def hunted(K: int, lam: float, rounds: int, hunt: str) -> tuple[float, float, fl
     return C.min(), cost, player.certificate / 2, W, N
 
 
-@pytest.mark.parametrize("hunt", ["likeliest", "coins", "rotating"])
+@pytest.mark.parametrize("hunt", ["hunt", "coins", "rotate"])
 @pytest.mark.parametrize("lam", [0.0, 0.5, 10.0])
 def test_theorems_2_and_3_in_whole_games(lam: float, hunt: str) -> None:
     best, cost, delta, W, N = hunted(4, lam, 3000, hunt)

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.decisions.codec import block_text, block_values
+from holdfast.decisions.game import Setup, assigned, block_text, block_values, odds_of, player_of
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, Block
 from holdfast.decisions.rules.breakers import may_be_tried
 from holdfast.decisions.rules.report import View
-from holdfast.decisions.settings import Setup, assigned, odds_of, player_of
 from holdfast.policies.policy import NOT_KNOWN
 
 MOST_STRETCHES = 64

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.decisions.all_losses import look_ahead
-from holdfast.decisions.codec import block_text
+from holdfast.decisions.game import assigned, block_text
 from holdfast.decisions.models import PINNED, Block, Decision, HandedOut, Head
 from holdfast.decisions.requests import Ask, content_of
 from holdfast.decisions.rules.arms import (
@@ -20,17 +19,16 @@ from holdfast.decisions.rules.arms import (
 )
 from holdfast.decisions.rules.breakers import handed_out, tripped
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
-from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, enter, is_open, settle_due, wait_for
-from holdfast.decisions.settings import assigned
+from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, enter, is_open, look_ahead, settle_due, wait_for
 from holdfast.errors import Call, HoldfastError, InvalidParameter, OtherRequest, OutOfTurn, Words
 from holdfast.numerics.sums import exact_sum
-from holdfast.players.losses import announced_value
+from holdfast.policies.policy import announced_value
 
 
 def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
     """Hand out up to `n` decisions; fewer only where the policy waits for losses."""
     n, rule, key = request.n, request.rule, request.key
-    content = content_of(request)
+    content = content_of(request) if request.request is not None else ""
     if (view.again or content) and (before := asked_before(view, view.name, content)):
         if isinstance(before, OtherRequest):
             return before
@@ -38,7 +36,7 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
             same = "must be made again while all its decisions are remembered"
             return InvalidParameter("request", f"{same}: of {n} there are {len(before)}", view.name)
         return before
-    clock = view.time()
+    clock = view.clock
     setup, head = view.setup, view.head
     value, bounds, ruled, down = 0.0, setup.bounds, None, frozenset[int]()
     try:
@@ -142,7 +140,7 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
         block = view.block(number)
         arm, probability = staying(block, rounds.start, head.last_arm)
         if (arm, probability) != assigned(block):
-            view.change(block._replace(played=with_stretch(block.played, rounds, arm, probability)))
+            view.blocks[number] = block._replace(played=with_stretch(block.played, rounds, arm, probability))
     elif (call.down and not setup.sees_all) or call.rule is not None:  # which has drawn among the others
         block = view.block(number)
         rule = block.arm if call.rule is None else call.rule
@@ -152,7 +150,7 @@ def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
             if changes_hands(block) and rounds == every:
                 block = block._replace(rounds=rounds.stop)
                 head = view.head = head._replace(rounds=rounds.stop)
-            view.change(block)
+            view.blocks[number] = block
     if head.breakers:
         handed_out(view, arm, number, rounds.start, call.clock)
     asked = head.asked + len(rounds)
@@ -186,7 +184,6 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: HandOut) -> list[Decisi
     head, setup = view.head, view.setup
     number, asked = head.block + 1, head.asked + n
     block = Block(number, None, arm, n, 1.0, call.clock, call.bound, PINNED, "{}", head.asked)
-    view.events.begun[number] = block
     wait_for(view, block, call.clock, asked)
     handed_out(view, arm, number, 0, call.clock)
     view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request, call.content))

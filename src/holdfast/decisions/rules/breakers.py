@@ -8,12 +8,71 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from holdfast.decisions.breaker import Breaker, Fuse, Fuses, fuses_of, text_of
+from holdfast.decisions.game import player_of
 from holdfast.decisions.models import Block, ChangeMade, Loss
-from holdfast.decisions.settings import player_of
+from holdfast.decisions.settings import Breaker
 
 if TYPE_CHECKING:
     from holdfast.decisions.rules.report import View
+
+
+from typing import NamedTuple
+
+from holdfast.decisions.models import undamaged
+
+
+class Fuse(NamedTuple):
+    """A breaker's record of one arm."""
+
+    recent: str = ""
+    """Its latest losses, oldest first: 1 for a failure, 0 for another. It begins with a failure."""
+    since: int = 0
+    """Rounds that had been asked when it came back; of earlier ones nothing is counted."""
+    pause: float = 0.0
+    """Length of its pause in seconds; 0 while it is in use."""
+    until: float = 0.0
+    """End of the pause; while the arm is tried, until when the loss must have come."""
+    tried: tuple[int, int] | None = None
+    """Block and round of the request that tries it."""
+    stays: bool = False
+    """True if it fails and stays in use, because no other is left."""
+
+    @property
+    def tripped(self) -> bool:
+        """True if it is not handed out, but for one request that tries it."""
+        return self.pause > 0.0
+
+    def may_be_tried(self, clock: float) -> bool:
+        """Return True if its pause is over and no request tries it."""
+        return self.tripped and self.tried is None and clock >= self.until
+
+    def heard(self, failed: bool, breaker: Breaker) -> Fuse:
+        """Return it after a loss of an arm that is in use."""
+        recent = f"{self.recent}{failed:d}"[-breaker.within :].lstrip("0")
+        return self._replace(recent=recent, stays=self.stays and recent.count("1") >= breaker.failures)
+
+    def paused(self, at: float, breaker: Breaker) -> Fuse:
+        """Return it with a pause from then on: the first one, or one twice as long as the last."""
+        pause = breaker.seconds(2.0 * self.pause)
+        return Fuse(pause=pause, until=at + pause)
+
+
+Fuses = dict[int, Fuse]
+"""By arm; without those of which nothing is known."""
+
+
+def fuses_of(text: str) -> Fuses:
+    """Read the output of `text_of`."""
+    with undamaged("what breakers know"):
+        found = {int(arm): Fuse(*parts) for arm, parts in json.loads(text or "{}").items()}
+        return {arm: fuse._replace(tried=fuse.tried and (fuse.tried[0], fuse.tried[1])) for arm, fuse in found.items()}
+
+
+def text_of(fuses: Fuses) -> str:
+    """Return the records of the arms as JSON; empty if there are none."""
+    known = {arm: fuse for arm, fuse in sorted(fuses.items()) if fuse != Fuse()}
+    return json.dumps(known) if known else ""
+
 
 TRIED = "it was tried, and "
 
@@ -86,7 +145,7 @@ def _fails(view: View, fuses: Fuses, arm: int, clock: float) -> None:
 
 def _trip(view: View, fuses: Fuses, arm: int, at: float, why: str) -> None:
     fuses[arm] = fuses[arm].paused(at, _breaker(view))
-    _note(view, max(at, view.time()), "trip", arm, fuses[arm].until, why)
+    _note(view, max(at, view.clock), "trip", arm, fuses[arm].until, why)
 
 
 def _failed(breaker: Breaker, loss: Loss) -> bool:

@@ -10,14 +10,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from holdfast.checks import address_of
-from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of
+from holdfast.decisions.game import Arm, ArmSums, Recent, Setup, availability_text, changed_game, setup_of
 from holdfast.decisions.models import MOST_TIME, ChangeMade, Game, new_token, undamaged
-from holdfast.decisions.moves import Recent
 from holdfast.decisions.requests import Change, SetAvailability
 from holdfast.decisions.rules import breakers
 from holdfast.decisions.rules.conversations import expire
 from holdfast.decisions.rules.report import View, settle, wait_for
-from holdfast.decisions.settings import ArmSums, Settings, Setup
+from holdfast.decisions.settings import Settings
 from holdfast.errors import Form, HoldfastError, InvalidParameter, OtherSettings, Words
 from holdfast.players.game import Game as Learner
 from holdfast.players.saves import described
@@ -102,7 +101,7 @@ def change(view: View, wanted: Change) -> HoldfastError | None:
         if settings.scale != before.settings.scale:
             settings = replace(settings, held_since=view.head.block)
         if settings.share is not None:
-            settings = replace(settings, share=settings.share.begun(before.settings.share, view.time()))
+            settings = replace(settings, share=settings.share.begun(before.settings.share, view.clock))
         after = before
         if policy != before.policy or settings != before.settings:
             gone = {number for number, (_, retired, _) in enumerate(arms) if retired}
@@ -137,7 +136,7 @@ def set_availability(view: View, request: SetAvailability) -> HoldfastError | No
     """``pause`` or ``pin`` an arm until a time; ``resume`` or ``unpin`` it. Do nothing if it is so already."""
     kind, arm, number = request.kind, request.arm, -1
     try:
-        until = _end_of(request.until, view.time())
+        until = _end_of(request.until, view.clock)
         expire(view)
         if kind != "unpin":
             number = view.setup.arm_of("arm", arm)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection, Sequence
 
-from holdfast.decisions.codec import block_text
+from holdfast.decisions.game import Move, Recent, assigned, block_text, moves_of
 from holdfast.decisions.models import Block, Decision, HandedOut
-from holdfast.decisions.moves import DOWN, FAILING, GAIN, cheapest, worth_moving
 from holdfast.decisions.options import checked_duration
 from holdfast.decisions.requests import Ask, End, Settle
 from holdfast.decisions.rules.arms import (
@@ -23,8 +23,38 @@ from holdfast.decisions.rules.arms import (
 )
 from holdfast.decisions.rules.breakers import handed_out
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, learn_so_far, settle, settle_due, wait_for
-from holdfast.decisions.settings import Move, assigned, moves_of
 from holdfast.errors import HoldfastError, InvalidParameter
+
+# When a conversation leaves its arm: one that is down or keeps failing, or a gain that is worth the cost of moving.
+#
+# What a conversation loses at an arm is compared by the latest losses of all conversations that may move. The turns
+# still to come are as many as it has had, or as those that ended had on average, if that is more; but few enough that
+# what arms lost of late says something of them.
+
+KNOWN = 5
+"""Losses after which an arm's recent mean is believed."""
+
+FARTHEST = 30.0
+"""Most turns to come that are counted."""
+
+DOWN, FAILING, GAIN = "down", "failing", "gain"
+"""Reasons to leave an arm."""
+
+
+def cheapest(recent: Sequence[Recent], arms: Collection[int]) -> int | None:
+    """Return the arm that lost least of late; None if none is known that does not fail."""
+    known = [arm for arm in arms if recent[arm].heard >= KNOWN and not recent[arm].fails]
+    return min(known, key=lambda arm: (recent[arm].mean, arm), default=None)
+
+
+def worth_moving(recent: Sequence[Recent], home: int, other: int | None, turns: float, cost: float) -> bool:
+    """Return True if a known arm is expected to save more than the cost of moving in so many turns."""
+    if other is None or recent[home].heard < KNOWN:
+        return False
+    return min(turns, FARTHEST) * (recent[home].mean - recent[other].mean) > cost
+
+
+# ---- asks with a key
 
 
 def continue_conversation(view: View, request: Ask, call: HandOut) -> list[Decision] | HoldfastError:
@@ -39,7 +69,6 @@ def continue_conversation(view: View, request: Ask, call: HandOut) -> list[Decis
         end_conversation(view, block, call.clock)
         block, head = None, view.head
     if block is None and setup.settings.holdback and (block := held_back(view, call, key)) is not None:
-        view.events.begun[block.number] = block
         head = head._replace(block=block.number)
     if block is None:
         values = view.state().learner.begin_some(call.announced, 1.0)[0].tolist()
@@ -49,7 +78,6 @@ def continue_conversation(view: View, request: Ask, call: HandOut) -> list[Decis
         block = block._replace(share=share, price=price)
         if setup.settings.share is not None:
             block = within_shares(view, block)
-        view.events.begun[number] = block
         head = head._replace(block=number, drawn=head.drawn + 1)
     if cost is not None and not block.forced:
         block = _moved(view, block, float(cost), call) if block.rounds else block._replace(moves="[]")
@@ -66,11 +94,11 @@ def continue_conversation(view: View, request: Ask, call: HandOut) -> list[Decis
             handed_out(view, first, block.number, rounds.start, call.clock)
     # `first` is such that the lateness of the latest round is right
     block = block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played)
-    view.change(block._replace(expires=call.clock + life))
+    view.blocks[block.number] = block = block._replace(expires=call.clock + life)
     view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request, call.content))
     idle = min(call.clock + life, math.inf if head.next_idle is None else head.next_idle)
     view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle, breakers=view.head.breakers)
-    return setup.decisions(view.blocks[block.number], rounds, call.clock)
+    return setup.decisions(block, rounds, call.clock)
 
 
 def _goes_on(view: View, block: Block, clock: float) -> bool:
@@ -89,7 +117,7 @@ def _moved(view: View, block: Block, cost: float, call: HandOut) -> Block:
 
     The policy hears of no round after that: its draw was of another arm.
     """
-    setup, home, state = view.setup, home_of(block), view.learnt or view.load()
+    setup, home, state = view.setup, home_of(block), view.learnt or view.known or view.load()
     recent, down = state.recently(), call.down | {home}
     block = block._replace(moves=block.moves or "[]")
     best = cheapest(recent, {*setup.active} - down - with_shares(setup))
@@ -138,7 +166,7 @@ def end_idle(view: View, clock: float) -> None:
     """End conversations that were idle too long, a few in each call."""
     if view.head.next_idle is None or clock < view.head.next_idle:
         return
-    most = FORGET_AT_ONCE + len(view.events.changed)
+    most = FORGET_AT_ONCE + len(view.blocks)
     stored = view.reads.blocks("longest idle", most)
     every = {block.number: block for block in stored} | view.blocks
     live = sorted((b for b in every.values() if b.live), key=lambda b: (b.expires, b.number))
@@ -151,7 +179,7 @@ def end_idle(view: View, clock: float) -> None:
 
 def expire(view: View, request: Settle | None = None) -> int:
     """Settle what is due, end idle conversations, and keep the time. Return the number of blocks settled."""
-    before, clock = view.head.settled, view.time()
+    before, clock = view.head.settled, view.clock
     settle_due(view, clock)
     end_idle(view, clock)
     view.head = view.head._replace(clock=clock)

@@ -13,25 +13,26 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
-from holdfast.decisions.all_losses import last_known, learn, look_ahead
-from holdfast.decisions.codec import block_text, block_values
-from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut, Head, Loss, Receipt, Seen, undamaged
-from holdfast.decisions.outcomes import AllLosses, Outcome
-from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
-from holdfast.decisions.rules import breakers
-from holdfast.decisions.settings import (
-    WINDOW,
+import numpy as np
+
+from holdfast.decisions.game import (
     Setup,
     State,
     assigned,
+    block_text,
+    block_values,
     moves_of,
     parts_of,
     player_of,
     players_of,
-    stand_in_for,
 )
+from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut, Head, Loss, Receipt, Seen, undamaged
+from holdfast.decisions.outcomes import AllLosses, Outcome
+from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
+from holdfast.decisions.rules import breakers
+from holdfast.decisions.settings import Settings
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -48,7 +49,16 @@ from holdfast.errors import (
 from holdfast.numerics.layout import Array
 from holdfast.numerics.sums import exact_sum
 from holdfast.players.game import Game as Learner
-from holdfast.players.losses import announced_value, normalised_total, outside_range
+from holdfast.players.player import checked_forecast, refused_loss, use_available, use_forecast
+from holdfast.policies.policy import announced_value, normalised_total, outside_range
+
+LEAST_PATIENCE, LEAST_SECONDS, TIMES, WINDOW = 50.0, 60.0, 3.0, 1000
+"""``"auto"``: `TIMES` the mean lateness of about the last `WINDOW` losses, in rounds and in seconds; both must pass.
+
+At least `LEAST_PATIENCE` rounds, and as many times those asked at once; at least `LEAST_SECONDS`.
+
+docs/measurements/decisions.md has the measurements.
+"""
 
 FORGET_AT_ONCE = 64
 """Blocks whose single losses one call deletes at most, besides two per round it concerns."""
@@ -88,18 +98,22 @@ class View:
     head: Head
     reads: Reads
     load: Callable[[], State]
-    """Loads the state, which only some calls need."""
+    """Reads the state, which only some calls need."""
     blocks: dict[int, Block]
-    """Blocks read so far, by number; at first, those of reported losses."""
+    """Blocks that were read or have begun, by number, as they are now; at first, those of reported losses."""
     losses: dict[tuple[int, int], Loss]
     """Stored losses of the reported rounds, by block and round."""
     seen: dict[tuple[int, int], dict[int, float]] = field(default_factory=dict)
     """Reported losses of all arms, by block and round."""
     events: Events = field(default_factory=Events)
+    known: State | None = None
+    """The state, if it is remembered."""
     learnt: State | None = None
     """The state, if this transaction changed it."""
     now: float = 0.0
     """Time of the call, by its caller's clock."""
+    clock: float = 0.0
+    """The game's time: the latest that was seen, by this call or before."""
     name: str = ""
     """Name that records the call: its idempotency key, or a generated one."""
     again: bool = False
@@ -107,26 +121,15 @@ class View:
     may_forget: int = FORGET_AT_ONCE
     _settled: deque[Block] = field(default_factory=deque)
 
-    def time(self) -> float:
-        """The game's time: the latest that was seen, by this call or before.
-
-        A call that moved it far ahead may have had a clock that is wrong, or have come after an idle night. Whoever
-        comes then with a clock that is behind by about as much knows that no night has passed.
-        """
-        leap = self.head.leap
-        if leap and self.head.clock - self.now > 0.5 * leap:
-            take_back(self, max(self.now, self.head.clock - leap))
-        return max(self.now, self.head.clock)
-
     def state(self) -> State:
         """The state, for changing."""
         if self.learnt is None:
-            self.learnt = self.load()
+            self.learnt = self.known or self.load()
         return self.learnt
 
     def learner(self) -> Learner:
         """The policy's game, for reading."""
-        return (self.learnt or self.load()).learner
+        return (self.learnt or self.known or self.load()).learner
 
     def block(self, number: int) -> Block:
         """Return a block that must exist."""
@@ -137,12 +140,6 @@ class View:
                 raise BadStore(f"the store is damaged: block {number} of game {self.setup.game.name!r} is missing")
             found = self.blocks[number] = read[0]
         return found
-
-    def change(self, block: Block) -> None:
-        """Change values of an existing block."""
-        self.blocks[block.number] = block
-        changed = self.events.begun if block.number in self.events.begun else self.events.changed
-        changed[block.number] = block
 
     def with_setup(self, setup: Setup) -> None:
         """Continue with other settings and the game's row in `setup`."""
@@ -164,13 +161,14 @@ class View:
 Answers = list[Receipt | HoldfastError]
 
 
-def tell(view: View, request: Tell) -> Answers:
+def tell(view: View, request: Tell) -> Answers | Receipt | HoldfastError:
     """Record losses one after the other. Return for each a receipt or why it was refused, as some were before."""
-    reports, clock = request.reports, view.time()
+    reports, clock = request.reports, view.clock
     view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
     if not view.setup.follows_lateness:  # which the losses change: looked at by asks only, their order does not matter
         settle_due(view, clock)
-    return [one if isinstance(one, HoldfastError) else _tell_one(view, one, clock) for one in reports]
+    answers = [one if isinstance(one, HoldfastError) else _tell_one(view, one, clock) for one in reports]
+    return answers[0] if request.one else answers
 
 
 def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastError:
@@ -196,10 +194,7 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
         refusal = _learn_all(view, block, every, clock)
         if refusal is not None:
             return refusal
-    _record(view, block, Loss(number, round, loss, clock, 0, measures))
-    squares, losses = block.squares + loss * loss, tuple(exact_sum([*block.losses, loss]))
-    block = block._replace(told=block.told + 1, losses=losses, squares=squares)
-    view.change(block)
+    block = _record(view, block, Loss(number, round, loss, clock, 0, measures))
     if block.told == block.rounds and not block.live:
         settle(view, block, clock)
     elif block.live and not block.learnt and block.told == block.rounds:
@@ -217,8 +212,8 @@ def _loss_of(view: View, block: Block | None, number: int, round: int, outcome: 
     return loss
 
 
-def _record(view: View, block: Block, loss: Loss) -> None:
-    """Record a loss and its lateness in rounds."""
+def _record(view: View, block: Block, loss: Loss) -> Block:
+    """Record a loss and its lateness in rounds. Return its block with it."""
     view.losses[loss.block, loss.round] = loss
     view.events.losses.append(loss)
     if (loss.block, loss.round) in view.seen:
@@ -234,6 +229,39 @@ def _record(view: View, block: Block, loss: Loss) -> None:
     view.head = head._replace(heard=heard, late=head.late + loss.late, lateness=lateness, delay=max(delay, 0.0))
     if view.setup.settings.breaker is not None:
         breakers.heard(view, block, loss)
+    losses, squares = tuple(exact_sum([*block.losses, loss.loss])), block.squares + loss.loss * loss.loss
+    block = block._replace(told=block.told + 1, late=block.late + loss.late, losses=losses, squares=squares)
+    view.blocks[block.number] = block
+    return block
+
+
+# ---- full information: each block is one round, observed when the losses of all arms are in
+
+
+def look_ahead(setup: Setup, learner: Learner, forecast: Any, down: frozenset[int]) -> None:
+    """Tell the policy, before it draws, the forecast and which arms are unavailable."""
+    state = learner.state
+    if forecast is not None:
+        use_forecast(state, checked_forecast(setup.policy, state, forecast))
+    if down:
+        use_available(state, np.array([[float(arm in down) for arm in setup.active]]))
+
+
+def learn(setup: Setup, learner: Learner, block: Array, losses: Mapping[int, float]) -> InvalidParameter | None:
+    """Let the policy observe a round. Return the complaint if the losses are refused; nothing has changed then."""
+    policy = setup.policy
+    learner.block[:] = block
+    row = np.array([losses.get(arm, math.nan) for arm in setup.active])
+    refused = learner.observe_all(row, policy.units[0], policy.unit, float(getattr(policy, "stale", 0)))
+    return refused_loss(policy, learner.state, refused, row) if refused else None
+
+
+def last_known(setup: Setup, learner: Learner) -> dict[int, float]:
+    """Return substitutes for losses that never came: the last round's, or at first the middle of the range."""
+    low, unit = setup.policy.units[0], setup.policy.unit
+    known = learner.state.known if learner.begun > 1 else np.full(len(setup.active), 0.5)
+    losses = np.minimum(low + unit * known, setup.bounds[1]).tolist()
+    return dict(zip(setup.active, losses, strict=True))
 
 
 def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clock: float) -> HoldfastError | None:
@@ -271,8 +299,8 @@ def _as_if_asked(view: View, losses: Mapping[int, float], announced: float, cloc
 
 def observe(view: View, request: Observe) -> HoldfastError | None:
     """Record the losses of all arms in a round that this game did not decide, as a block without rounds."""
-    setup, clock, losses = view.setup, view.time(), request.losses
-    content = content_of(request)
+    setup, clock, losses = view.setup, view.clock, request.losses
+    content = content_of(request) if request.request is not None else ""
     if view.again or content:
         named = [ask for ask, _ in view.reads.asked(view.name)]
         named += [ask for ask in view.events.asks if ask.request == view.name]
@@ -341,11 +369,8 @@ def _late_or_refused(view: View, id: str, told: Loss, handed: int, in_time: bool
 
 def _count_late(view: View, block: Block, told: Loss) -> None:
     """Count a late loss in place of what stood for it, and let the policy learn the difference, if it can."""
-    setup, state, losses = view.setup, view.state(), tuple(exact_sum([*block.losses, told.loss]))
-    _record(view, block, told)
-    squares, late = block.squares + told.loss * told.loss, block.late + 1
-    later = block._replace(told=block.told + 1, late=late, losses=losses, total=math.fsum(losses), squares=squares)
-    view.change(later)
+    setup, state, later = view.setup, view.state(), _record(view, block, told)
+    later = view.blocks[block.number] = later._replace(total=math.fsum(later.losses))
     state.arms[player_of(block, told.round)[0]].hear(told.loss, block.stand_in)
     if not setup.learns_from(block) or setup.sees_all or block.learnt:
         return
@@ -384,7 +409,7 @@ def is_open(view: View, number: int) -> bool:
 
 def enter(view: View, block: Block) -> None:
     """Make a new block the policy's current one."""
-    view.blocks[block.number] = view.events.begun[block.number] = block
+    view.blocks[block.number] = block
     arm, probability = assigned(block) if block.played else (block.arm, block.probability)
     view.head = view.head._replace(
         block=block.number,
@@ -397,12 +422,40 @@ def enter(view: View, block: Block) -> None:
     )
 
 
+def due(settings: Settings, clock: float, asked: int) -> float | None:
+    """Return when a block runs out of patience if this call handed out its last round.
+
+    A patience that follows lateness is added when the block is checked: `overdue`.
+    """
+    if settings.seconds is not None:
+        return clock + settings.seconds
+    return None if settings.forever else float(asked + (settings.rounds or 0))
+
+
+def overdue(settings: Settings, clock: float, head: Head, asked: int, waits: bool) -> tuple[float, float]:
+    """Return the largest `due` and the largest `last` of a block that has run out of patience.
+
+    `asked` rounds are asked for at once. A policy that `waits` for its losses asks none meanwhile: time counts.
+    """
+    if settings.seconds is not None or settings.rounds is not None:
+        return (float(head.asked) if settings.seconds is None else clock), math.inf
+    if not head.heard:
+        return -math.inf, -math.inf
+    rounds = 0.0 if waits else max(long_wait(head), TIMES * asked)
+    return head.asked - rounds, clock - max(LEAST_SECONDS, TIMES * head.delay)
+
+
+def long_wait(head: Head) -> float:
+    """Return the rounds after which a missing loss is no longer expected, by the lateness seen."""
+    return max(LEAST_PATIENCE, TIMES * head.lateness) if head.heard else math.inf
+
+
 def settle_due(view: View, clock: float, asked: int = 0) -> None:
     """Settle the blocks whose patience has run out, given how many rounds are asked for at once."""
     head, setup = view.head, view.setup
     if head.next_due is None:
         return
-    mark, last = setup.settings.overdue(clock, head, asked, setup.policy.waits_for_losses)
+    mark, last = overdue(setup.settings, clock, head, asked, setup.policy.waits_for_losses)
     if head.next_due > mark or head.next_last > last:
         return
     here = [b for b in view.blocks.values() if b.settled_order is None and b.due is not None]
@@ -410,11 +463,10 @@ def settle_due(view: View, clock: float, asked: int = 0) -> None:
     while len(stored := view.reads.blocks("due", mark, most)) == most and stored[-1].last <= last:
         most *= 16  # in the order of `due` they began to wait, so all others are due if the last one is
     waiting = sorted((*here, *(b for b in stored if b.number not in view.blocks)), key=lambda b: (b.due, b.number))
-    due = [b for b in waiting if b.due is not None and b.due <= mark and b.last <= last]
-    for block in due:
-        view.blocks[block.number] = block
+    over = [b for b in waiting if b.due is not None and b.due <= mark and b.last <= last]
+    for block in over:
         settle(view, block, clock)
-    left = [(b.due, b.last) for b in (*waiting[len(due) :], *view.reads.blocks("next due", mark)) if b.due is not None]
+    left = [(b.due, b.last) for b in (*waiting[len(over) :], *view.reads.blocks("next due", mark)) if b.due is not None]
     next_due, next_last = min(left, default=(None, 0.0))
     view.head = view.head._replace(next_due=next_due, next_last=next_last, clock=clock)
 
@@ -425,10 +477,9 @@ def take_back(view: View, clock: float) -> None:
     for stored in view.reads.blocks("open"):
         block = view.blocks.get(stored.number, stored)
         if block.settled_order is None and block.last > clock:
-            due = None if block.due is None else view.setup.settings.due(clock, head.asked)
+            ends = None if block.due is None else due(view.setup.settings, clock, head.asked)
             expires = block.expires - (block.last - clock) if block.live else 0.0
-            block = block._replace(last=clock, due=due, expires=expires)
-            view.change(block)
+            block = view.blocks[block.number] = block._replace(last=clock, due=ends, expires=expires)
         if block.settled_order is None and block.due is not None:
             waiting.append((block.due, block.last))
     next_due, next_last = min(waiting, default=(None, 0.0))
@@ -444,10 +495,10 @@ def take_back(view: View, clock: float) -> None:
 
 def wait_for(view: View, block: Block, clock: float, asked: int) -> None:
     """Begin a block's patience: its last round was handed out now, when `asked` rounds had been."""
-    due, head = view.setup.settings.due(clock, asked), view.head
-    view.change(block._replace(due=due, last=clock))
-    if due is not None and (head.next_due is None or due < head.next_due):
-        view.head = head._replace(next_due=due, next_last=clock)
+    ends, head = due(view.setup.settings, clock, asked), view.head
+    view.blocks[block.number] = block._replace(due=ends, last=clock)
+    if ends is not None and (head.next_due is None or ends < head.next_due):
+        view.head = head._replace(next_due=ends, next_last=clock)
 
 
 def settle(view: View, block: Block, clock: float) -> None:
@@ -461,7 +512,7 @@ def settle(view: View, block: Block, clock: float) -> None:
     if missing := block.rounds - block.told:
         bounds, sums = setup.bounds_of(block), state.arms[assigned(block)[0]]
         usual = math.fsum(sums.losses) / sums.told if sums.told else 0.5 * sum(bounds)
-        stand_in = stand_in_for(setup.settings.missing, block, usual, bounds[1])
+        stand_in = _stand_in_for(setup.settings.missing, block, usual, bounds[1])
         if setup.sees_all and setup.plays(block):  # it learns that nothing has changed since
             stand_in = last_known(setup, state.learner)[block.arm]
         block = block._replace(stand_in=stand_in)
@@ -475,11 +526,24 @@ def settle(view: View, block: Block, clock: float) -> None:
         state.arms[arm].add(part, block)
     head = view.head
     order = head.settled + 1
-    view.change(block._replace(settled_order=order, settled_at=clock, total=math.fsum(block.losses)))
+    settled = block._replace(settled_order=order, settled_at=clock, total=math.fsum(block.losses))
+    view.blocks[block.number] = settled
     view.head = head._replace(settled=order, kept=head.kept + block.rounds, clock=clock)
     _forget(view)
     if view.head.block - view.head.removed >= setup.settings.keep + REMOVE_AT_ONCE and not view.events.removed:
         remove(view, view.head.block - setup.settings.keep, REMOVE_AT_ONCE)
+
+
+def _stand_in_for(missing: str | float, block: Block, usual: float, highest: float) -> float | None:
+    """Return the substitute for each missing loss of a block; None if its round is dropped.
+
+    `usual` is the mean of the arm so far, for a block without any loss; `highest` the highest that it can have.
+    """
+    if missing == "drop":
+        return None
+    if missing == "mean":
+        return math.fsum(block.losses) / block.told if block.told else usual
+    return highest if missing == "highest" else float(missing)
 
 
 def _observe(view: View, block: Block, pieces: Sequence[float], rounds: int) -> None:
@@ -505,7 +569,7 @@ def _learn_early(view: View, block: Block) -> None:
     """Learn from an open conversation that has enough losses; their mean represents all of it."""
     after = view.setup.settings.learn_after
     if after is not None and block.told >= after and view.setup.learns_from(block):
-        view.change(learn_so_far(view, block))
+        view.blocks[block.number] = learn_so_far(view, block)
 
 
 def learn_so_far(view: View, block: Block) -> Block:

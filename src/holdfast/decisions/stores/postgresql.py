@@ -16,17 +16,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from json import dumps
-from threading import RLock
 from typing import Any
 from weakref import WeakSet
 
-from holdfast.decisions.stores.address import parse_address
-from holdfast.decisions.stores.forks import STORE, take_part_in_forks
+from holdfast.decisions.stores import parse_address
 from holdfast.decisions.stores.sql import (
     FOR_UPDATE,
     HEAD,
     ONE_BLOCK,
     ONE_LOSS,
+    PATIENCE,
     ConnectionLost,
     Rounds,
     Store,
@@ -198,11 +197,8 @@ class PostgresStore(Store):
     It uses one connection for each thread that is in a call.
     """
 
-    locks_rows = True
-
     def __init__(self, url: str) -> None:
         address = parse_address(url)
-        super().__init__(address.shown)
         self._parameters: dict[str, Any] = {
             "connect_timeout": CONNECT,
             **DEFAULTS,
@@ -211,11 +207,10 @@ class PostgresStore(Store):
             "prepare_threshold": None,  # the names that psycopg gives are not safe behind a pooler
         }
         self._preparation = Preparation()
-        self._lock: Any = RLock()
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._failure: psycopg.Error | None = None
         self._failed_at = 0.0
-        take_part_in_forks(STORE, self)
+        super().__init__(address.shown)
 
     def __del__(self) -> None:
         with suppress(Exception):  # whatever state the interpreter is in
@@ -278,9 +273,13 @@ class PostgresStore(Store):
     # ---- transactions
 
     @contextmanager
-    def _transaction(self, game: int, *, writing: bool, deadline: float) -> Iterator[PostgresTransaction]:
+    def transaction(
+        self, game: int, rounds: Rounds = (), *, writing: bool, deadline: float | None = None
+    ) -> Iterator[PostgresTransaction]:
         if getattr(self._calls, "busy", False):
             raise nested(self.url)
+        if deadline is None:
+            deadline = time.monotonic() + PATIENCE
         self._calls.busy = True
         pool = connection = None
         try:
@@ -288,6 +287,8 @@ class PostgresStore(Store):
             connection = pool.getconn(timeout=min(max(deadline - time.monotonic(), 0.05), CONNECT))
             transaction = PostgresTransaction(connection, game, self._preparation)
             transaction.begin(writing, deadline - time.monotonic())
+            if game:
+                transaction.start(rounds, FOR_UPDATE if writing else "")
             yield transaction
             transaction.commit()
         except BaseException as error:

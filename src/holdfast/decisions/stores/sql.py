@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from itertools import compress, starmap
 from operator import ne
-from threading import local
+from threading import RLock, local
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, get_type_hints
+from weakref import WeakSet
 
 from holdfast.decisions.models import (
     FORMAT,
@@ -141,6 +144,9 @@ BLOCKS = {
 CHUNK = 400
 """Keys per query."""
 
+PATIENCE = 60.0
+"""Seconds that a transaction waits for others, unless it has a deadline."""
+
 Rounds = Sequence[tuple[int, int]]
 """Pairs of block and round."""
 
@@ -235,6 +241,9 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
         where = "a game" if kind is Head else f"block {row.number}"
         raise BadStore(f"the store is damaged: the counts or times of {where} are impossible")
     return row
+
+
+_NO_BLOCKS: Mapping[int, Block] = MappingProxyType({})
 
 
 class Transaction(ABC):
@@ -364,22 +373,27 @@ class Transaction(ABC):
         found = self.fetch(query, self.game, back)
         return int(found[0][0]) if found else 0
 
-    def save(self, head: Head, state: str | None, events: Events) -> None:
-        """Write the head, the state if it changed, and all other rows added and changed.
+    def save(self, head: Head, state: str | None, events: Events, blocks: Mapping[int, Block] = _NO_BLOCKS) -> int:
+        """Write the head, the state if it changed, the blocks that differ from what was read, and all events.
 
+        Return the game's revision: the next one, unless nothing is to be written.
         Only columns that differ are updated: a server parses and plans all that it is sent, each time.
         """
-        game = self.game
-        changed = events.changed.values()
+        game, stored = self.game, self._stored
+        begun = [block for number, block in blocks.items() if number not in stored]
+        changed = [block for number, block in blocks.items() if stored.get(number, block) != block]
+        if head == self.head and not changed:
+            return head.revision
+        head = head._replace(revision=head.revision + 1)
         columns: dict[str, None] = {}
         for block in changed:
-            columns |= dict.fromkeys(compress(Block._fields, map(ne, self._stored[block.number], block)))
+            columns |= dict.fromkeys(compress(Block._fields, map(ne, stored[block.number], block)))
         if columns:  # first: a conversation that ends makes room for the next one with its key
             rows = [(*(getattr(block, name) for name in columns), game, block.number) for block in changed]
             sets = " = ?, ".join(columns)
             self.write(f"UPDATE holdfast_blocks SET {sets} = ? WHERE game = ? AND number = ?", rows)
         for kind, added in (
-            (Block, events.begun.values()),
+            (Block, begun),
             (HandedOut, events.asks),
             (Loss, events.losses),
             (Seen, events.seen),
@@ -388,12 +402,9 @@ class Transaction(ABC):
         ):
             if added:
                 self.write(insert(kind), [(game, *row) for row in added])
-        for number in (events.forgotten, events.removed):
+        if gone := [(game, number) for number in (*events.forgotten, *events.removed)]:
             for table in ("asks", "losses", "seen"):
-                if number:
-                    self.write(
-                        f"DELETE FROM holdfast_{table} WHERE game = ? AND block = ?", [(game, n) for n in number]
-                    )
+                self.write(f"DELETE FROM holdfast_{table} WHERE game = ? AND block = ?", gone)
         if events.removed:
             self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
         if events.game is not None:
@@ -406,6 +417,7 @@ class Transaction(ABC):
         differ = list(map(ne, self.head, head))
         sets = " = ?, ".join(compress(Head._fields, differ))
         self.write(f"UPDATE holdfast_heads SET {sets} = ? WHERE game = ?", [(*compress(head, differ), game)])
+        return head.revision
 
 
 def _marks(values: Sequence[Any]) -> str:
@@ -450,38 +462,30 @@ class Store(ABC):
     def __init__(self, url: str) -> None:
         self.url = url
         self._calls = local()
+        self._lock: Any = RLock()
+        take_part_in_forks(STORE, self)
 
     @abstractmethod
-    def _transaction(self, game: int, *, writing: bool, deadline: float) -> AbstractContextManager[Transaction]:
-        """Open a transaction that has not read anything."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close files and connections. The store can be used again, and reopens them."""
-
-    @contextmanager
     def transaction(
         self, game: int, rounds: Rounds = (), *, writing: bool, deadline: float | None = None
-    ) -> Iterator[Transaction]:
-        """Open a transaction on one game and read its head; with `rounds`, also their blocks and losses.
+    ) -> AbstractContextManager[Transaction]:
+        """Open a transaction on one game and `start` it: read its head, with `rounds` also their blocks and losses.
 
         Parameters
         ----------
         game
-            Its number.
+            Its number; 0 for a transaction that reads nothing first.
         rounds
             Blocks and rounds whose losses are about to be reported.
         writing
             Lock the game, to change it.
         deadline
-            When to give up waiting for others, by `time.monotonic`.
+            When to give up waiting for others, by `time.monotonic`; `PATIENCE` from now, if left out.
         """
-        until = time.monotonic() + 60.0 if deadline is None else deadline
-        with self._transaction(game, writing=writing, deadline=until) as transaction:
-            transaction.start(rounds, FOR_UPDATE if writing and self.locks_rows else "")
-            yield transaction
 
-    locks_rows = False
+    @abstractmethod
+    def close(self) -> None:
+        """Close files and connections. The store can be used again, and reopens them."""
 
     def shrink(self) -> None:  # noqa: B027
         """Give the system back what deleted rows have taken, where the store does not do so itself."""
@@ -500,31 +504,31 @@ class Store(ABC):
         """Return the names of all games, sorted."""
         if not self.exists():
             return []
-        with self._transaction(0, writing=False, deadline=deadline or time.monotonic() + 60.0) as transaction:
+        with self.transaction(0, writing=False, deadline=deadline) as transaction:
             return sorted(str(name) for (name,) in transaction.fetch("SELECT name FROM holdfast_games"))
 
     def find(self, name: str, deadline: float | None = None) -> Game | None:
         """Return the game of this name."""
         if not self.exists():
             return None
-        with self._transaction(0, writing=False, deadline=deadline or time.monotonic() + 60.0) as transaction:
+        with self.transaction(0, writing=False, deadline=deadline) as transaction:
             return _named(transaction, name)
 
     def create(self, fresh: Sequence[NewGame], deadline: float | None = None) -> list[Game]:
         """Create games, all or none. Where a name is taken, return the existing game unchanged."""
-        with self._transaction(0, writing=True, deadline=deadline or time.monotonic() + 60.0) as transaction:
+        with self.transaction(0, writing=True, deadline=deadline) as transaction:
             return [_named(transaction, one.game.name) or _created(transaction, one) for one in fresh]
 
     def check_writing(self) -> None:
         """Commit a write that changes nothing. Raise an error if that is impossible."""
-        with self._transaction(0, writing=True, deadline=time.monotonic() + 5.0) as transaction:
+        with self.transaction(0, writing=True, deadline=time.monotonic() + 5.0) as transaction:
             # SQLite writes nothing for a row that stays the same, so one comes and goes.
             transaction.write(f"INSERT INTO {SCHEMA_TABLE} (version) VALUES ", [(-1,)])
             transaction.write(f"DELETE FROM {SCHEMA_TABLE} WHERE version = ?", [(-1,)])
 
     def delete(self, game: int) -> None:
         """Remove a game and all its rows."""
-        with self._transaction(game, writing=True, deadline=time.monotonic() + 60.0) as transaction:
+        with self.transaction(0, writing=True) as transaction:
             for table in ("holdfast_states", *TABLES.values()):
                 key = "id" if table == TABLES[Game] else "game"
                 transaction.write(f"DELETE FROM {table} WHERE {key} = ?", [(game,)])
@@ -560,3 +564,60 @@ def _created(transaction: Transaction, fresh: NewGame) -> Game:
     if fresh.blocks:
         transaction.write(insert(Block), [(game, *b) for b in fresh.blocks])
     return fresh.game._replace(id=game)
+
+
+# Locks and forks: a fork waits until no call is in progress, so that no child inherits a half-made one.
+#
+# A lock held by a thread at a fork would never be released in the child, which has no such thread. And no connection
+# may be open at a fork: with SQLite the child would rely on locks that are its parent's, with a server both would share
+# a socket.
+
+ROUTER, STORE = range(2)
+"""Lock order: a router's lock is held while waiting for a store's."""
+
+_members: tuple[WeakSet[Any], WeakSet[Any]] = (WeakSet(), WeakSet())
+_registering = RLock()
+_held: list[Any] = []
+
+
+def take_part_in_forks(rank: int, member: Any) -> None:
+    """Make each fork wait for `member._lock`, which is then free in the child.
+
+    A store is closed before a fork; its next user, in the parent or the child, reopens it. A router drops the
+    queued calls in the child: the parent's threads make them.
+    """
+    with _registering:
+        _members[rank].add(member)
+
+
+def _take_all() -> None:
+    _registering.acquire()
+    for member in [*_members[ROUTER], *_members[STORE]]:
+        member._lock.acquire()
+        _held.append(member._lock)
+    for store in list(_members[STORE]):
+        store.close()
+
+
+def _free_all() -> None:
+    while _held:
+        _held.pop().release()
+    _registering.release()
+
+
+def _continue_parent() -> None:
+    executors = list(_members[ROUTER])  # while no thread can add one
+    _free_all()
+    for executor in executors:
+        if executor.waiting:  # queued during the fork: its caller took the holder of the lock for a writer
+            executor.start()
+
+
+def _begin_child() -> None:
+    for executor in list(_members[ROUTER]):
+        executor.drop_waiting()
+    _free_all()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take_all, after_in_parent=_continue_parent, after_in_child=_begin_child)

@@ -2,33 +2,47 @@
 
 Write-ahead log, so that readers and the writer do not wait for each other; ``synchronous=FULL``, so that what was
 acknowledged is on disk; ``BEGIN IMMEDIATE``, so that one writer at a time sees the game as it is. Processes that wait
-to write stand in a queue (`queue.py`).
+to write stand in a queue (`Queue`).
 
 SQLite cannot know that its files were replaced underneath it, or that its log was deleted. (It drops its locks where
 the process itself opens and closes the file, say to copy it; another process that closes the file then deletes the
 log.) So each transaction looks at them before it begins and before it is acknowledged: another file or another log, or
-older content, is refused (`_check_files`).
+older content, is refused (`_lost`).
 """
 
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
+import struct
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from threading import RLock
 from typing import Any
 from urllib.parse import quote
 
-from holdfast.decisions.stores.address import Address, parse_address
-from holdfast.decisions.stores.forks import STORE, take_part_in_forks
-from holdfast.decisions.stores.queue import Queue
-from holdfast.decisions.stores.sql import SCHEMA_TABLE, ConnectionLost, Store, Transaction, creation, has_tables, nested
+from holdfast.decisions.stores import Address, parse_address
+from holdfast.decisions.stores.sql import (
+    PATIENCE,
+    SCHEMA_TABLE,
+    ConnectionLost,
+    Rounds,
+    Store,
+    Transaction,
+    creation,
+    has_tables,
+    nested,
+)
 from holdfast.errors import BadStore, InvalidParameter, StoreError
+
+if sys.platform == "linux":
+    import fcntl
+    from socket import AF_UNIX, MSG_DONTWAIT, SOCK_DGRAM, socket
 
 BUSY = 0.1
 """Seconds that SQLite itself waits for others; Python repeats this and handles Ctrl-C in between."""
@@ -92,19 +106,16 @@ class SqliteStore(Store):
 
     def __init__(self, url: str) -> None:
         address = parse_address(url)
-        super().__init__(address.shown)
         self.place = None if address.kind == "memory" else _place(address)
-        self._lock: Any = RLock()
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
         self._path, self._log_path = str(self.place), f"{self.place}-wal"
         self._log: int | None = None  # which log this connection writes
         self._queue: Queue | None = None
         self._what = ""  # what happened to the file, where it is stale
-        self._found = 0, 0  # when the file was last written, by any process, and its size
-        self._stamp: tuple[int, int] | None = None  # the same when its content was last checked
+        self._stamp: tuple[int, int] | None = None  # when the file was written and its size, as its content was checked
         self._written: dict[int, int] = {}  # revisions in the file itself, without its log
-        take_part_in_forks(STORE, self)
+        super().__init__(address.shown)
 
     def __del__(self) -> None:
         try:  # noqa: SIM105  # whatever state the interpreter is in: at its end even `suppress` is gone
@@ -125,12 +136,12 @@ class SqliteStore(Store):
         if queue is not None:
             queue.close()
         if connection is not None:
-            if self.stale or (self.place is not None and self._lost()):
+            if self.stale or self._lost():
                 connection.interrupt()  # closing then leaves the file alone
             connection.close()
 
     def shrink(self) -> None:
-        with self._transaction(0, writing=False, deadline=time.monotonic() + 60.0) as transaction:
+        with self.transaction(0, writing=False) as transaction:
             connection = transaction.connection
         if self.place is not None:
             with self._lock, suppress(sqlite3.Error):  # another process is in the way: a later call does it
@@ -215,25 +226,22 @@ class SqliteStore(Store):
     # ---- replaced files
 
     def _lost(self) -> str:
-        """Return the reason if the file or its log was replaced while in use; empty if both are still there."""
+        """Return what happened, if the file or its log was replaced while in use, or has older content; else empty."""
+        if self.place is None:
+            return ""
         try:
             found, log = os.stat(self._path), os.stat(self._log_path).st_ino
         except OSError:
             return "was deleted or replaced, or its write-ahead log,"
         if self._file != (found.st_dev, found.st_ino):
             return "was deleted or replaced"
-        self._found = found.st_mtime_ns, found.st_size
-        return "" if self._log == log else "has lost its write-ahead log: it was deleted or replaced"
+        if self._log != log:
+            return "has lost its write-ahead log: it was deleted or replaced"
+        stamp = found.st_mtime_ns, found.st_size
+        return "" if self._stamp == stamp or self._is_newer(stamp) else "was overwritten with an older copy"
 
-    def _check_files(self) -> None:
-        """Raise an error unless the file and its log are those in use, with no older content."""
-        if what := self._lost():
-            raise self._taken_away(what)
-        if self._found != self._stamp:
-            self._check_content(self._found)
-
-    def _check_content(self, stamp: tuple[int, int]) -> None:
-        """Check a file that was written: by SQLite, moving its log into it, or by someone copying another over it.
+    def _is_newer(self, stamp: tuple[int, int]) -> bool:
+        """Look at a file that was written: by SQLite, moving its log into it, or by someone copying another over it.
 
         An immutable connection reads the file without its log. SQLite closes it without releasing locks.
         """
@@ -244,11 +252,12 @@ class SqliteStore(Store):
         except sqlite3.OperationalError:  # all of it is in the log by now
             written = {}
         except sqlite3.Error:  # while it is being written: the next call looks again
-            return
+            return True
         for game, revision in written.items():
             if isinstance(revision, int) and revision < self._written.get(game, 0):
-                raise self._taken_away("was overwritten with an older copy")
+                return False
         self._stamp, self._written = stamp, written
+        return True
 
     def _taken_away(self, what: str) -> StoreError:
         if self._connection is None and self._file is not None and not self.stale and not self.replaced():
@@ -263,19 +272,28 @@ class SqliteStore(Store):
     # ---- transactions
 
     @contextmanager
-    def _transaction(self, game: int, *, writing: bool, deadline: float) -> Iterator[SqliteTransaction]:
+    def transaction(
+        self, game: int, rounds: Rounds = (), *, writing: bool, deadline: float | None = None
+    ) -> Iterator[SqliteTransaction]:
         if getattr(self._calls, "busy", False):
             raise nested(self.url)
+        if deadline is None:
+            deadline = time.monotonic() + PATIENCE
         try:
             if not self._lock.acquire(timeout=max(deadline - time.monotonic(), 0.0)):
                 raise StoreError(f"{self.url}: other threads have kept it busy for too long; nothing was changed")
             self._calls.busy = True
             connection = self._begun(writing, deadline)
             try:
-                yield SqliteTransaction(connection, game)
+                transaction = SqliteTransaction(connection, game)
+                if game:
+                    transaction.start(rounds)
+                yield transaction
                 connection.execute("COMMIT")
-                if writing and self.place is not None and self._connection is connection:
-                    self._check_files()  # what was written to a deleted log is not acknowledged
+                if writing and self._queue is not None:
+                    self._queue.leave()  # the next one starts while this one looks at its files
+                if writing and self._connection is connection and (what := self._lost()):
+                    raise self._taken_away(what)  # what was written to a deleted log is not acknowledged
             except BaseException as error:
                 with suppress(sqlite3.Error):
                     connection.rollback()  # nothing, where it had not begun
@@ -298,8 +316,8 @@ class SqliteStore(Store):
                 connection = self._connection or self._connected()
                 if writing and self._queue is not None:
                     self._queue.wait(deadline)
-                if self.place is not None:
-                    self._check_files()
+                if what := self._lost():
+                    raise self._taken_away(what)
                 connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
                 return connection
             except sqlite3.Error as error:
@@ -336,3 +354,79 @@ def _place(address: Address) -> Path:
     if longest > LONGEST_NAME:
         raise InvalidParameter("url", f"must name files and folders of at most {LONGEST_NAME} bytes", address.shown)
     return place
+
+
+# The queue of processes that wait to write one SQLite file: who came first is served first.
+#
+# SQLite lets waiting processes try again after a while, so those that come at the right moment overtake all others.
+# Here a process locks bytes of the write-ahead log: the first one says when it came, their number at which address it
+# can be rung. It waits until no earlier byte is locked; who leaves rings for the next one. SQLite locks other files,
+# and the system frees the locks of a process that ends. The queue only keeps order: should two ever be served at once,
+# SQLite's own lock decides.
+
+FIRST, END = 1 << 61, 1 << 62
+"""The first place, as an offset, and the end of all places; the log never gets there."""
+
+LOOK = 0.001
+"""Seconds after which one looks that was not rung for: a process that was killed does not ring."""
+
+
+class Queue:
+    """The places of one process. It is made where the system has locks that belong to an open file."""
+
+    def __init__(self, path: str) -> None:
+        self._bell = socket(AF_UNIX, SOCK_DGRAM)
+        self._bell.settimeout(LOOK)
+        self._number = random.SystemRandom().randrange(1, 1 << 31)
+        self._bell.bind(_address(self._number))
+        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._place = 0
+
+    @staticmethod
+    def at(path: str) -> Queue | None:
+        """Return a queue at a write-ahead log; None where the system lacks what it needs."""
+        with suppress(OSError):
+            return Queue(path) if sys.platform == "linux" else None
+        return None
+
+    def close(self) -> None:
+        """Leave it for good."""
+        self._bell.close()
+        os.close(self._file)
+
+    def wait(self, deadline: float) -> None:
+        """Return when everyone who came before is gone, or at the deadline, by `time.monotonic`."""
+        if self._place:
+            return  # SQLite was busy all the same: another program has locked the file
+        self._place = FIRST + time.monotonic_ns()
+        place = LOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, self._place, self._number, 0)
+        fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, place)
+        while self._first_before(self._place) and time.monotonic() < deadline:
+            with suppress(TimeoutError):
+                self._bell.recv(1)
+
+    def leave(self) -> None:
+        """Let the next one go on."""
+        if self._place:
+            place = LOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, self._place, self._number, 0)
+            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, place)
+            self._place = 0
+            if number := self._first_before(END):
+                with suppress(OSError):  # it is elsewhere, or was rung for often enough
+                    self._bell.sendto(b"", MSG_DONTWAIT, _address(number))
+                os.sched_yield()  # else it may have to wait for this processor
+
+    def _first_before(self, end: int) -> int:
+        """Return the number of the first one in the queue, if it came before `end`; else 0."""
+        places = LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, FIRST, end - FIRST, 0)
+        kind, _, _, number, _ = LOCK.unpack(fcntl.fcntl(self._file, fcntl.F_OFD_GETLK, places))
+        return 0 if kind == fcntl.F_UNLCK else int(number)
+
+
+LOCK = struct.Struct("hhqqi")
+"""Kind, origin, first byte, bytes and process of a lock."""
+
+
+def _address(number: int) -> bytes:
+    """Return an address of this machine that is in no folder."""
+    return b"\0holdfast %d" % number

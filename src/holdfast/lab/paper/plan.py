@@ -17,7 +17,7 @@ import numpy as np
 
 from holdfast import bounds
 from holdfast.bounds.table import Proved, proved_cost, proved_regret
-from holdfast.checks import check_fields, one_of, real_number, whole
+from holdfast.checks import check_fields, one_of, or_none, real, whole
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal, VaryingRanges
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
@@ -47,8 +47,7 @@ from holdfast.policies.tsallis import TsallisInf, TsallisSwitch, VaryingTsallisS
 from holdfast.results import Result
 from holdfast.simulation import Power
 from holdfast.simulation.costs import Costs
-from holdfast.simulation.described import described_policy
-from holdfast.simulation.run import checkpoint_rounds
+from holdfast.simulation.run import checkpoint_rounds, described_policy
 from holdfast.text import number
 
 CHECKPOINTS = 100
@@ -100,14 +99,12 @@ class PaperSettings:
     seed: int = 0
     further: tuple[str, ...] = ()
     """Policies beside the paper's, each an id or ``"module:Class"``, perhaps with parameters; none by default."""
-    switching_cost: float | None = None
+    switching_cost: float | None = field(default=None, metadata=or_none(real(above=0)))
     """λ of all figures whose λ is a constant above zero; each has the paper's unless given."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         object.__setattr__(self, "seed", check_seed(self.seed))
-        if self.switching_cost is not None:
-            object.__setattr__(self, "switching_cost", real_number("switching_cost", self.switching_cost, above=0))
         for text in self.further:
             if text in POLICIES:
                 raise InvalidParameter("further", "must not be one of the paper's six, which play anyway", text)

@@ -703,7 +703,7 @@ def _parts(provenance: dict[str, object]) -> list[dict[str, dict[str, str]]]:
 
 
 def counts(verdicts: Sequence[Verdict]) -> list[str]:
-    """Count the paper's claims and, if there are any, ours about it, apart."""
+    """Count the paper's claims and, separately, ours about it if there are any."""
     ours = [verdict for verdict in verdicts if verdict.place.startswith(OURS)]
     papers = [verdict for verdict in verdicts if verdict not in ours]
     lines = [f"{counted(len(papers), 'claim')} of the paper: {judgements(papers)}"]
@@ -735,7 +735,7 @@ def summary(figures: int, verdicts: Sequence[Verdict], width: int | None = None)
 
 
 def ledger(verdicts: Sequence[Verdict], width: int | None = None) -> list[str]:
-    """Return every claim in full, those to look at first in front."""
+    """Return every claim in full, those that fail first."""
     width = min(width or _width(), 120)
     lines = []
     for kind, (sign, _, _) in JUDGEMENTS.items():
