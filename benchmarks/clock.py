@@ -11,7 +11,7 @@ ENOUGH = 0.2
 
 
 def seconds(work: Callable[[], object], repetitions: int = 5, clock: Callable[[], float] = time.perf_counter) -> float:
-    """The median time of `work` after one warm-up, of so many runs or as many as fit into `ENOUGH` seconds."""
+    """Return the median time of `work` after a warm-up, of `repetitions` or as many as fit into `ENOUGH` seconds."""
     work()
     taken: list[float] = []
     while len(taken) < repetitions or sum(taken) < ENOUGH:

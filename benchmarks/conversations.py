@@ -16,9 +16,10 @@ Each way is measured by its bill as a multiple of that of the best single provid
   by `hf.Scale(bill=(0.6, 1.6))`. Such a bill varies less than losses of 0 and 1, so `least_noise` of the adaptive
   policy is a hundredth of its default. Range and `least_noise` were chosen on the seeds 0 to 21, the table is played on
   others.
-* **moves**: the same with the rule of `move_cost` (`holdfast.decisions.moves`), and a conversation that was idle for
-  five minutes draws anew (`key_life`). The cost given with each turn is what reading its context anew adds, over what
-  the turn costs a standard provider. `--router` plays it through a router, and must come to the same bill.
+* **moves**: the same with the rule of `move_cost` (`holdfast.decisions.rules.conversations`), and a conversation that
+  was idle for five minutes draws anew (`key_life`). The cost given with each turn is what reading its context anew
+  adds, over what the turn costs a standard provider. `--router` plays it through a router, and must come to the same
+  bill.
 * **each turn**: every turn is drawn anew and learnt from, as a round of its own.
 * **after two turns**: the same with `learn_after=2`. **when it ends**: the same without `learn_after`.
 * **heard of at once**: the same, if the bill of a conversation were known when it begins: what the delay costs.
@@ -48,7 +49,8 @@ from datetime import timedelta
 import numpy as np
 
 import holdfast as hf
-from holdfast.decisions.moves import Recent, cheapest, worth_moving
+from holdfast.decisions.game import Recent
+from holdfast.decisions.rules.conversations import cheapest, worth_moving
 from holdfast.numerics.statistics import interval
 from holdfast.players.game import Game
 

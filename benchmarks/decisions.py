@@ -149,7 +149,7 @@ def fleet(n: int) -> None:
 
 
 def growth(folder: Path, marks: list[int]) -> None:
-    """Median time of an ask and a tell, and memory, after so many rounds."""
+    """Print the median time of an ask and a tell, and memory, after a number of rounds."""
     policy = hf.Exp3(8)  # a block for each round: what grows by blocks grows as fast as it can
     router = hf.open(f"sqlite:///{folder}/growth.db", "game", policy, seed=1, remember=5000)
     first = 0.0

@@ -169,7 +169,7 @@ def learn_nothing(params, state, block, totals, rounds):
 
 
 class BadRule(Policy):
-    """Plays each arm in turn, or the first for ever."""
+    """Plays each arm in turn, or the first forever."""
 
     id = "bad-rule"
     kernels = Kernels(take_turns, learn_nothing, Turns, PlainBlock, params=Every)
@@ -185,7 +185,7 @@ class BadRule(Policy):
 
 
 class WorstArm(BadRule):
-    """Plays the first arm for ever."""
+    """Plays the first arm forever."""
 
     id = "worst-arm"
     turns = False

@@ -1,4 +1,4 @@
-"""Compare what may stand for a loss that never comes, in games in a store: `missing=` highest, mean and drop.
+"""Compare substitutes for a loss that never comes, in games in a store: `missing=` highest, mean and drop.
 
     python benchmarks/missing.py [--replications 5] [--horizon 4000]
 

@@ -1,11 +1,11 @@
-"""Compare ways to wait for a loss that may never come: rules for a patience in rounds, next to waiting for ever.
+"""Compare ways to wait for a loss that may never come: rules for a patience in rounds, next to waiting forever.
 
     python benchmarks/patience.py [--replications 20] [--horizon 20000]
 
 Each round's loss comes after a delay (exponential with the mean in the table, in rounds; exact where it
 says so) or never, with the probability
 in the table, whatever the arm. A block is learnt from when all its losses are there; or, with a patience, when more
-rounds than that have passed since its last one was asked: then the mean of those that came stands for the others (as
+rounds than that have passed since its last one was asked: then the mean of those that came replaces the others (as
 ``missing="mean"``), and of a block of which none came nothing is learnt. Four arms lose 0.2, 0.3, 0.4, 0.5 on average
 (Bernoulli), λ = 0.3. In one setting only the best arm's losses are lost.
 

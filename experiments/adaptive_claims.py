@@ -22,11 +22,11 @@ from measures import PAPER, exponents
 from holdfast.checks import whole_number
 from holdfast.command_line import Backend, Scheduler, Workers
 from holdfast.environments import PiecewiseConstant
-from holdfast.lab.judge import Answer, Between, Claim, Less, Outcome, Question, Share, Verdict, judge, mean_of
+from holdfast.lab.judge import Answer, Between, Claim, Less, Outcome, Question, Share, Verdict, judge
 from holdfast.lab.plan import Setting, paper_settings
 from holdfast.lab.tables import Tables, costs_of
 from holdfast.numerics.layout import Array
-from holdfast.numerics.statistics import quantile
+from holdfast.numerics.statistics import interval, quantile
 from holdfast.simulation.backends import Backend as AnyBackend, find_backend
 from holdfast.text import number, three_digits
 
@@ -214,7 +214,7 @@ class NeverOvertaken:
         found = []
         for name, T, own, other in pairs:
             mean = float(np.abs(other).mean()) or 1.0
-            middle, low, high = (1.0 + end / mean for end in mean_of(own - other, share))
+            middle, low, high = (1.0 + end / mean for end in interval(own - other, share))
             found.append((middle, low, high, f"{name} at T = {number(T)}"))
         above = [where for _, low, _, where in found if low >= 1.0]
         outcome: Outcome = "no" if above else "yes" if all(high < 1.0 for _, _, high, _ in found) else "open"

@@ -32,7 +32,7 @@ from measures import FLOOR, PAPER, knows_horizon, over_best_arm, tabulated, wors
 from search_worlds import FOUND
 
 import holdfast
-from holdfast.checks import check_fields, one_of, real_number, whole, whole_number, written_range
+from holdfast.checks import check_fields, is_own, one_of, real_number, whole, whole_number, written_range
 from holdfast.command_line import LIST, RANGE, Backend, Scheduler, Workers, names, numbers, policy_names
 from holdfast.environments import LossTable, PiecewiseConstant
 from holdfast.environments.environment import UNIT_RANGE
@@ -45,7 +45,6 @@ from holdfast.numerics.random import check_seed
 from holdfast.policies.registry import POLICIES
 from holdfast.results import parquet_bytes
 from holdfast.runs import Outputs, document
-from holdfast.simulation.described import is_own
 from holdfast.text import counted, number
 
 GAMES, TABLE, DOCUMENT, PAGE = "games", "arena.parquet", "arena.json", "arena.html"

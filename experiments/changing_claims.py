@@ -5,7 +5,7 @@
 
 *Lag*: three arms with losses .25, .4 and .55 and noise .1 stay so for a while; then the arm in use goes to .85, or the
 third to .05. An arm is left, or found, at the first round from which 16 of 20 are elsewhere, or on it. Every policy
-meets the same losses. *Cells*: ten families of worlds, each drawn anew in every game, with three switching costs.
+meets the same losses. *Cells*: ten families of worlds, drawn in every game, with three switching costs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import typer
 from adaptive_claims import lines
 from documents import BEGIN, DOCS, markdown_table, refresh
 
-from holdfast.checks import whole_number
+from holdfast.checks import parameters_of, whole_number
 from holdfast.command_line import Workers
 from holdfast.environments import (
     CommonJumps,
@@ -32,15 +32,14 @@ from holdfast.environments import (
     RandomChanges,
     Seasons,
 )
-from holdfast.lab.judge import Answer, Claim, Less, Outcome, Question, judge, mean_of
+from holdfast.lab.judge import Answer, Claim, Less, Outcome, Question, judge
 from holdfast.numerics.layout import Array
-from holdfast.numerics.statistics import quantile
+from holdfast.numerics.statistics import interval, quantile
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import find_policy, make_policy
 from holdfast.simulation import simulate
 from holdfast.simulation.backends import find_backend
 from holdfast.simulation.costs import Costs
-from holdfast.simulation.described import parameters_of
 from holdfast.simulation.tasks import Task, run_task
 from holdfast.text import number
 
@@ -56,7 +55,7 @@ POLICIES: Mapping[str, Mapping[str, Any]] = {
 
 
 def made(entry: Mapping[str, Any], n_arms: int, cost: float) -> Policy:
-    """Return a policy for so many arms, and with this λ if it takes one."""
+    """Return a policy for this many arms, with this λ if it takes one."""
     kind, _ = find_policy(entry["policy"])
     known = {"switching_cost": cost} if "switching_cost" in parameters_of(kind) else {}
     return make_policy({**entry, **known, "n_arms": n_arms})
@@ -68,7 +67,7 @@ LEVELS, NOISE, COST = (0.25, 0.4, 0.55), 0.1, 0.3
 CHANGES: Mapping[str, tuple[int, float]] = {"left": (0, 0.85), "found": (2, 0.05)}
 STEADY = (10**3, 10**4, 10**5, 10**6)
 LEAST_WAIT = 10**4
-"""After a change so many rounds are played at least, or as many as were steady."""
+"""Fewest rounds played after a change; otherwise as many as were steady."""
 WINDOW, MOST_OF_IT = 20, 16
 
 
@@ -305,7 +304,7 @@ def cell_table(found: Cells) -> str:
         rows.append([family, f"{cost:g}", number(float(some[OWN].mean())), *ratios])
     means = []
     for name in IN_CELLS:
-        mean, low, high = mean_of(geometric_mean(found, name))
+        mean, low, high = interval(geometric_mean(found, name))
         means.append(f"{mean:.2f} ({low:.2f} to {high:.2f})")
     rows.append(["geometric mean", "", "", *means])
     worst = [max(some[name].mean() / some[OWN].mean() for some in found.values()) for name in IN_CELLS]

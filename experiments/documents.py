@@ -19,11 +19,12 @@ from arena import GROUPS, KNOWS_T
 from holdfast.errors import HoldfastError
 from holdfast.files import write_whole
 from holdfast.lab.benchmark import TRACKS, BenchmarkResult, frozen_rivals
-from holdfast.lab.judge import CONFIDENCE, JUDGEMENTS, Verdict, mean_of
+from holdfast.lab.judge import CONFIDENCE, JUDGEMENTS, Verdict
 from holdfast.lab.paper.claims import Findings
 from holdfast.lab.paper.plan import Figure
 from holdfast.lab.paper.report import changes, chart_of, command_of, counts, facts_of, figure_notes, title_of
 from holdfast.lab.paper.reproduce import load
+from holdfast.numerics.statistics import interval
 from holdfast.report.charts import LineChart
 from holdfast.report.drawing import rendered
 from holdfast.text import decimals, number
@@ -157,7 +158,7 @@ def benchmark_tables() -> str:
             score = standing.score(name)
             open_ = [f"`{rival}`" for rival in ranking if rival != name and standing.verdict(rival) == "not decided"]
             rows.append(
-                [str(place), f"`{name}`", f"{number(score.value, 4)} ± {score.half:.4f}", ", ".join(open_) or "–"]
+                [str(place), f"`{name}`", f"{number(score.mean, 4)} ± {score.half:.4f}", ", ".join(open_) or "–"]
             )
         parts.append(f"Track `{track.name}`: {track.what}. T = {number(track.settings[0].horizon)}.\n")
         parts.append(markdown_table(["rank", "policy", "score", "not decided against"], rows, "---") + "\n")
@@ -165,7 +166,7 @@ def benchmark_tables() -> str:
             [
                 setting.name,
                 f"{setting.switching_cost:g}",
-                *(number(mean_of(rivals[name][setting.name]).value) for name in ranking),
+                *(number(interval(rivals[name][setting.name]).mean) for name in ranking),
             ]
             for setting in track.settings
         ]

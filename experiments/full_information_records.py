@@ -131,7 +131,7 @@ def forecasts(folder: Path) -> None:
 
 
 def search(seed: int = 20_261_117, tries: int = 200, rounds: int = 1000, short: int = 300) -> None:
-    """Climb towards games that use up the certificate: tables of 0 and 1, and losses that look at the distribution.
+    """Search for games that use up the certificate: tables of 0 and 1, and losses that look at the distribution.
 
     Tables begin as coins, or with arms that lose in turn until one arm alone is good.
     """

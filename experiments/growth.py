@@ -15,10 +15,10 @@ from measures import columns, growth, knows_horizon
 
 from holdfast.checks import whole_number
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
-from holdfast.lab.judge import mean_of
 from holdfast.lab.plan import Cell, Plan, Setting
 from holdfast.lab.tables import Tables, curve_of
 from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import interval
 from holdfast.results import Result
 
 LONG = "long"
@@ -135,5 +135,5 @@ def long_table(tables: Tables) -> pl.DataFrame:
             up_to = late({t: sample for t, sample in samples.items() if t <= T})
             row = {"environment": name, "kind": kinds[name], "policy": policy, "horizon": T}
             row |= {"replications": len(samples[T]), "since": min(up_to)}
-            rows.append(row | columns("cost", mean_of(samples[T])) | columns("exponent", growth(up_to)))
+            rows.append(row | columns("cost", interval(samples[T])) | columns("exponent", growth(up_to)))
     return pl.DataFrame(rows)

@@ -23,14 +23,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from holdfast.checks import parameters_of
 from holdfast.environments.phased import Phased
-from holdfast.lab.judge import Estimate, mean_of
 from holdfast.lab.plan import Setting
 from holdfast.numerics.hindsight import plan_costs
 from holdfast.numerics.layout import Array
-from holdfast.numerics.statistics import quantile
+from holdfast.numerics.statistics import Estimate, interval, quantile
 from holdfast.policies.policy import Policy
-from holdfast.simulation.described import parameters_of
 
 PAPER = "tsallis-switch"
 """The paper's policy: all others are compared with it, so it always plays."""
@@ -71,7 +70,7 @@ def ratio(own: Array, other: Array, bound: float, plan: float = 0.0, floor: floa
     value = 1.0 + float(own.mean() - other.mean()) / scale
     # How far one replication moves the ratio; below the floor the scale does not move.
     slope = value if above > least else 1.0
-    return mean_of(value + (own - own.mean() - slope * (other - other.mean())) / scale)
+    return interval(value + (own - own.mean() - slope * (other - other.mean())) / scale)
 
 
 def growth(samples: Mapping[int, Array]) -> Estimate:
@@ -79,9 +78,9 @@ def growth(samples: Mapping[int, Array]) -> Estimate:
 
     Not a number with fewer than two horizons, or where a cost is not clearly above zero.
     """
-    if len(samples) < 2 or any(mean_of(sample).low <= 0 for sample in samples.values()):
+    if len(samples) < 2 or any(interval(sample).low <= 0 for sample in samples.values()):
         return Estimate(math.nan, math.nan, math.nan)
-    return mean_of(exponents(samples))
+    return interval(exponents(samples))
 
 
 def exponents(samples: Mapping[int, Array]) -> Array:
@@ -131,12 +130,12 @@ def tabulated(
                 "switches": switches[setting.name][name],
             }
             estimates = {
-                "cost": mean_of(own),
-                "share": mean_of(own / bound),
+                "cost": interval(own),
+                "share": interval(own / bound),
                 "to_best": ratio(own, full[best], bound, plan),
                 "to_paper": ratio(own, full[PAPER], bound, plan),
-                "above_best": mean_of((own - full[best]) / bound),
-                "above_paper": mean_of((own - full[PAPER]) / bound),
+                "above_best": interval((own - full[best]) / bound),
+                "above_paper": interval((own - full[PAPER]) / bound),
                 "q95": quantile(own, 0.95),
                 "q99": quantile(own, 0.99),
                 "growth": growth({T: costs[setting.name, T][name] for T in horizons}),
@@ -205,7 +204,7 @@ def worst_ratios(settings: Sequence[Setting], costs: Costs) -> dict[str, dict[fl
         return {}
 
     def worst(name: str, floor: float) -> float:
-        return max(ratio(full[name], full[_cheapest(full)], bound, plan, floor).value for bound, plan, full in named)
+        return max(ratio(full[name], full[_cheapest(full)], bound, plan, floor).mean for bound, plan, full in named)
 
     return {name: {floor: worst(name, floor) for floor in FLOORS} for name in named[0][2]}
 
@@ -226,13 +225,13 @@ def over_best_arm(
     for setting in settings:
         stay = float(setting.environment.expected(0, setting.horizon).min())
         for name, own in costs[setting.name, setting.horizon].items():
-            over = mean_of((stay + own) / (stay + setting.switching_cost))
+            over = interval((stay + own) / (stay + setting.switching_cost))
             rows.append(
                 {
                     "environment": setting.name,
                     "switching_cost": setting.switching_cost,
                     "policy": name,
-                    "over_best_arm": over.value,
+                    "over_best_arm": over.mean,
                     "low": over.low,
                     "high": over.high,
                     "switches": switches[setting.name][name],

@@ -1,7 +1,7 @@
 """What every policy of the package costs in four settings: the table behind the pages of the policies.
 
     python experiments/policies.py          # docs/reference/policies.csv: a quarter of an hour on two cores
-    python experiments/policies.py ucb1     # the lines of one policy, or some, anew
+    python experiments/policies.py ucb1     # the lines of one policy, or some, again
 
 Three settings of the paper, and a world that changes: the means of eight arms are drawn anew once in a thousand rounds,
 on average. There the cost is that above the best plan (dynamic regret), elsewhere regret with switching.
@@ -20,12 +20,13 @@ import polars as pl
 from holdfast.checks import one_of
 from holdfast.environments import RandomChanges
 from holdfast.files import write_whole
-from holdfast.lab.judge import COST, mean_of
+from holdfast.lab.judge import COST
 from holdfast.lab.plan import Setting, paper_settings
+from holdfast.numerics.statistics import interval
 from holdfast.policies.registry import POLICIES
 from holdfast.simulation import simulate
 from holdfast.simulation.costs import Costs
-from holdfast.simulation.described import described_policy
+from holdfast.simulation.run import described_policy
 
 K, T, GAMES, SEED = 8, 100_000, 50, 37
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -61,7 +62,7 @@ def cost(policy: str, given: Mapping[str, Any], setting: Setting, games: int = G
         progress=False,
     )
     sample = result.frame["dynamic" if changes else COST].to_numpy()
-    return mean_of(sample).value, float(sample.std(ddof=1) / games**0.5)
+    return interval(sample).mean, float(sample.std(ddof=1) / games**0.5)
 
 
 def main() -> None:

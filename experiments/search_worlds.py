@@ -24,12 +24,12 @@ import numpy as np
 
 import holdfast as hf
 from holdfast.bounds import theorem_1
+from holdfast.checks import parameters_of
 from holdfast.numerics.regret import pseudo_regret
 from holdfast.numerics.statistics import interval
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.simulation.backends import find_backend
 from holdfast.simulation.costs import Costs
-from holdfast.simulation.described import parameters_of
 from holdfast.simulation.tasks import Played, Task
 
 HORIZON = 20_000

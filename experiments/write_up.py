@@ -1,7 +1,7 @@
 """Draw the figures and tables of docs/paper from its numbers: python experiments/write_up.py [--play [--longest 1e8]]
 
 The numbers are docs/paper/numbers.csv: what each game cost, a row for each kind of losses, policy and T. With --play
-the games are played anew first (T up to 10⁷: a quarter of an hour). What is drawn goes to docs/paper/made, which is not
+the games are played first (T up to 10⁷: a quarter of an hour). What is drawn goes to docs/paper/made, which is not
 kept in the repository.
 """
 
@@ -25,9 +25,8 @@ from measures import growth, ratio
 import holdfast as hf
 from holdfast.checks import whole_number
 from holdfast.files import write_whole
-from holdfast.lab.judge import Estimate, mean_of
 from holdfast.numerics.layout import Array
-from holdfast.numerics.statistics import quantile
+from holdfast.numerics.statistics import Estimate, interval, quantile
 from holdfast.policies.policy import Policy
 
 PAPER = Path(__file__).parents[1] / "docs" / "paper"
@@ -157,9 +156,9 @@ def pdf(figure: Figure) -> bytes:
 
 def curve(axis: Axes, samples: Samples, mark: str, label: str, scale: float = 1.0) -> None:
     """Draw mean costs over T, over `scale`, with 95 % intervals."""
-    T, means = sorted(samples), [mean_of(samples[T]) for T in sorted(samples)]
-    ends = [[(m.value - m.low) / scale for m in means], [(m.high - m.value) / scale for m in means]]
-    costs = [m.value / scale for m in means]
+    T, means = sorted(samples), [interval(samples[T]) for T in sorted(samples)]
+    ends = [[(m.mean - m.low) / scale for m in means], [(m.high - m.mean) / scale for m in means]]
+    costs = [m.mean / scale for m in means]
     axis.errorbar(T, costs, ends, fmt=mark, markersize=3, linewidth=1, capsize=2, label=label)
     axis.set_xscale("log")
     axis.tick_params(labelsize=7)
@@ -202,9 +201,9 @@ def logarithm_figure(costs: Costs) -> bytes:
 
 def around(of: Estimate, digits: int) -> str:
     """Return a value with half the width of its interval, in TeX; a dash where there is none."""
-    if not math.isfinite(of.value):
+    if not math.isfinite(of.mean):
         return "--"
-    return f"${of.value:,.{digits}f} \\pm {(of.high - of.low) / 2:,.{digits}f}$".replace(",", "{,}")
+    return f"${of.mean:,.{digits}f} \\pm {of.half:,.{digits}f}$".replace(",", "{,}")
 
 
 def whole(value: float) -> str:
@@ -218,7 +217,7 @@ def growth_table(costs: Costs) -> str:
         own, paper = (costs[game, name] for name in ("adaptive", "tsallis-switch"))
         cells, T = [words], max(own)
         for samples in (own, paper):
-            cells += [around(mean_of(samples[T]), 0), around(growth(late(samples)), 2)]
+            cells += [around(interval(samples[T]), 0), around(growth(late(samples)), 2)]
         cells.append(f"${own[T].mean() / paper[T].mean():.3f}$")
         cells += [whole(costs[game, name][T].mean()) for name in ("paused-tsallis", "amir")]
         lines.append(" & ".join(cells) + r" \\")
@@ -232,9 +231,9 @@ def settings_table(costs: Costs) -> str:
         samples = [costs[name, policy][ROUNDS] for policy in ("adaptive", "tsallis-switch")]
         cells = [words]
         for sample in samples:
-            cells += [around(mean_of(sample), 0), whole(float(np.median(sample))), whole(quantile(sample, 0.95)[0])]
+            cells += [around(interval(sample), 0), whole(float(np.median(sample))), whole(quantile(sample, 0.95)[0])]
         of = ratio(samples[0], samples[1], bound=0.0)
-        ratios.append(of.value)
+        ratios.append(of.mean)
         lines.append(" & ".join([*cells, around(of, 3)]) + r" \\")
     lines.append(rf"\midrule mean of the ratios & & & & & & & ${sum(ratios) / len(ratios):.3f}$ \\")
     return "\n".join(lines) + "\n"
@@ -251,7 +250,7 @@ def quoted(costs: Costs) -> str:
         "settinggames": f"{len(costs[next(iter(SETTINGS)), 'adaptive'][ROUNDS])}",
     }
     for words, policy in (("own", "adaptive"), ("paper", "tsallis-switch"), ("paused", "paused-tsallis")):
-        found = [growth(late(costs[game, policy])).value for game in drawn]
+        found = [growth(late(costs[game, policy])).mean for game in drawn]
         commands[f"{words}exponents"] = f"{min(found):.2f}\\text{{ to }}{max(found):.2f}"
     share = [costs[game, "adaptive"][T].mean() / costs[game, "tsallis-switch"][T].mean() for game in drawn]
     commands["ratios"] = f"{min(share):.3f}\\text{{ to }}{max(share):.3f}"
@@ -266,7 +265,7 @@ def sources() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--play", action="store_true", help="play the games anew")
+    parser.add_argument("--play", action="store_true", help="play the games again")
     parser.add_argument("--longest", type=float, default=1e7, help="the longest T")
     given = parser.parse_args()
     if given.play:
