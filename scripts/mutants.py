@@ -75,7 +75,7 @@ ROOMS = {
         compiled=False,
     ),
     "rules": Room(
-        ("decisions/rules/*.py", "decisions/settings.py", "decisions/outcomes.py", "decisions/holdout.py"),
+        ("decisions/rules/*.py", "decisions/settings.py", "decisions/requests.py", "decisions/holdout.py"),
         ("tests/decisions", "tests/service"),
     ),
 }

@@ -9,8 +9,8 @@ import pytest
 from pages import ROOT, blocks
 
 import holdfast as hf
+from holdfast.adapters import loss_of
 from holdfast.adapters.obp import bandit_feedback
-from holdfast.adapters.rewards import loss_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

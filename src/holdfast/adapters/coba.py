@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.adapters.rewards import bandit, check_arms, loss_of
+from holdfast.adapters import bandit, check_arms, loss_of
 from holdfast.checks import number_range
 from holdfast.errors import MissingExtra
 from holdfast.players.player import Player

@@ -20,8 +20,18 @@ from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.holdout import Judgement, Saving
 from holdfast.decisions.models import Block, Decision, Head, Receipt
 from holdfast.decisions.options import given, written_duration
-from holdfast.decisions.outcomes import AllLosses, Outcome
-from holdfast.decisions.requests import Ask, Change, End, Observe, Request, SetAvailability, Settle, Tell
+from holdfast.decisions.requests import (
+    AllLosses,
+    Ask,
+    Change,
+    End,
+    Observe,
+    Outcome,
+    Request,
+    SetAvailability,
+    Settle,
+    Tell,
+)
 from holdfast.decisions.router import Router
 from holdfast.decisions.settings import Settings
 from holdfast.decisions.status import DecisionRecord

@@ -20,7 +20,6 @@ from holdfast.decisions.history import History
 from holdfast.decisions.holdout import Judgement
 from holdfast.decisions.models import Decision, Game, Head, Receipt
 from holdfast.decisions.options import check_known, checked_name
-from holdfast.decisions.outcomes import outcome_of
 from holdfast.decisions.requests import (
     ONE,
     Ask,
@@ -33,6 +32,7 @@ from holdfast.decisions.requests import (
     Settle,
     Tell,
     checked_deadline,
+    outcome_of,
 )
 from holdfast.decisions.rules.change import as_given, check_same_class, difference
 from holdfast.decisions.rules.report import Answers

@@ -29,8 +29,7 @@ from holdfast.decisions.game import (
     players_of,
 )
 from holdfast.decisions.models import Block, ChangeMade, Day, Events, HandedOut, Head, Loss, Receipt, Seen, undamaged
-from holdfast.decisions.outcomes import AllLosses, Outcome
-from holdfast.decisions.requests import Compact, Observe, Report, Tell, content_of
+from holdfast.decisions.requests import AllLosses, Compact, Observe, Outcome, Report, Tell, content_of
 from holdfast.decisions.rules import breakers
 from holdfast.decisions.settings import Settings
 from holdfast.errors import (
