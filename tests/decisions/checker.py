@@ -13,12 +13,13 @@ import copy
 import json
 import math
 import sqlite3
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate, combinations, combinations_with_replacement, groupby, pairwise, product
+from itertools import accumulate, combinations, groupby, pairwise, product
 from types import SimpleNamespace as Row
 from typing import Any, NamedTuple
 
@@ -400,6 +401,19 @@ what it had heard before.
 """
 
 
+class Heard(NamedTuple):
+    """A settlement, or what was learnt early; and how many late losses of the same transaction may be before it."""
+
+    told: Observed
+    least: int
+    most: int
+
+
+def distinct(twins: list[Twin]) -> list[Twin]:
+    """Return those that differ."""
+    return list({twin.learnt(): twin for twin in twins}.values()) if len(twins) > 1 else twins
+
+
 class Checker:
     """One game, computed again from its log. `worst` is the largest relative error of a probability."""
 
@@ -503,7 +517,7 @@ class Checker:
             must(not late, f"blocks {late} were due at {before} rounds and were not settled")
         if self._auto and step.get("asks", "INSERT"):
             self._check_patience(before, head, known, sum(row.rounds for row in step.get("asks", "INSERT")))
-        self._order(begun, observed, early, corrected, at_begin)
+        self._order(begun, observed, early, corrected, at_begin, step.get("losses", "INSERT"))
         remember = self.settings.remember  # what a change settles, it forgets by the settings before it
         if changed:
             scale, since = self.settings.scale, self.settings.held_since
@@ -916,43 +930,47 @@ class Checker:
         early: list[list[Any]],
         corrected: list[tuple[int, Observed]],
         at_begin: dict[int, int],
+        losses: list[Row],
     ) -> None:
+        """Seek the orders that explain all draws: the twins that have heard everything in one of them go on.
+
+        Draws, settlements and late losses are each in order. What was learnt early is among settlements, and its
+        place among the losses is known; so is that of a settlement that a loss brought about.
+        """
         incomplete = [block for block, *_ in settled if len(block.losses) - len(block.late) < block.rounds]
         for one, two in pairwise(incomplete):
             must((one.due, one.number) < (two.due, two.number), f"block {two.number} was due before {one.number}")
+        in_time = {row.block: place for place, row in enumerate(losses) if not row.late}
+        late = [place for place, _ in corrected]
+        after: list[tuple[Any, Heard]] = []
+        for told in settled:
+            block = told[0]
+            place = in_time.get(block.number, -1)
+            by_loss = place >= 0 and block not in incomplete and block.key is None and told[2] >= 0
+            own = (n for n, (_, one) in enumerate(corrected) if one[0] is block)
+            least = bisect(late, place)
+            after.append(((block.order, 1, 0), Heard(told, least, least if by_loss else next(own, len(late)))))
         wrong: list[str] = []
-        found = []
-        orders = sorted({0, *(one[0].order or 0 for one in settled)}, reverse=True)
-        first = self.settled - len(settled) + 1
-        at_one = [(order,) * len(corrected) for order in orders]  # where among settlements
-        one_by_one = combinations_with_replacement(reversed(orders), len(corrected)) if len(corrected) <= 3 else ()
-        several = bool(begun) or (bool(corrected) and bool(early or settled))
-        late_ones = list(dict.fromkeys([*at_one, *one_by_one])) if several else at_one[:1]
-        ways: dict[Any, list[Observed]] = {}
-        """What the policy hears of, one after the other; other moments of the same come to the same."""
+        found: list[Twin] = []
         for way in product(*early):
-            for late in late_ones:
-                places = [*(((one[0].order, 1, 0), one) for one in settled), *way]
-                for order, (place, told) in zip(late, corrected, strict=True):
-                    after = max(order, told[0].order if told[0].order in orders else 0)
-                    places.append(((after + 1 if after else first, 0, place), told))
-                observed = [one for _, one in sorted(places, key=lambda placed: placed[0])]
-                ways.setdefault(tuple((one[0].number, *one[1:]) for one in observed), observed)
-        for twin in self.twins:
-            for observed in ways.values():
-                start = twin.copy() if (begun and observed) or len(ways) > 1 else twin
-                explained = self._explained(begun, observed, at_begin, start, wrong)
-                if explained is not None:
-                    found.append(explained)
-                    if not early and not corrected:
-                        break
-        if not found:
-            raise Violation(f"no order of draws and settlements explains block {begun[0].number}: {wrong[-3:]}")
-        self.twins = list({twin.learnt(): twin for twin in found}.values()) if len(found) > 1 else found
+            learnt = [(when, Heard(told, bisect(late, when[2]), bisect(late, when[2]))) for when, told in way]
+            heard = [one for _, one in sorted([*after, *learnt], key=lambda placed: placed[0])]
+            twins = [twin.copy() for twin in self.twins] if early else self.twins
+            found += self._explained(begun, heard, [one for _, one in corrected], at_begin, twins, wrong)
+        numbers = [block.number for block in begun]
+        must(bool(found), f"no order of draws and settlements explains blocks {numbers}: {wrong[-3:]}")
+        self.twins = distinct(found)
 
     def _explained(
-        self, begun: list[Seen], observed: list[Observed], at_begin: dict[int, int], start: Twin, wrong: list[str]
-    ) -> Twin | None:
+        self,
+        begun: list[Seen],
+        heard: list[Heard],
+        corrected: list[Observed],
+        at_begin: dict[int, int],
+        start: list[Twin],
+        wrong: list[str],
+    ) -> list[Twin]:
+        """Return twins that went through all of it, in any order in which each draw is as the store has it."""
         seconds = self.settings.seconds is not None
 
         def too_early(block: Seen, settled: int) -> list[int]:
@@ -960,34 +978,34 @@ class Checker:
             if not self.twin.waits and not seconds and self.settings.rounds is None:
                 return []
             mark = block.began if seconds else at_begin[block.number]
-            later = (other for other, _, _, settles in observed[settled:] if settles is True)
+            later = (one.told[0] for one in heard[settled:] if one.told[3] is True)
             unsettled = [*self.open.values(), *later]
             waited = [b for b in unsettled if self.twin.waits and not b.forced and not block.forced]
             due = [*waited, *(b for b in unsettled if b.due is not None and b.due <= mark)]
             return [b.number for b in due if b.number < block.number]
 
-        def explained(i: int, j: int, twin: Twin) -> Twin | None:
-            while i < len(begun) and j == len(observed):  # nothing to choose
-                if not self._drawn(twin, begun[i], too_early(begun[i], j), wrong):
-                    return None
-                i += 1
-            if i == len(begun):
-                for place in range(j, len(observed)):
-                    self._observe(twin, observed[place])
-                return twin
-            for k in range(j, len(observed) + 1):
-                if k > j:
-                    if observed[k - 1][0].number >= begun[i].number:
-                        break
-                    self._observe(twin, observed[k - 1])
-                trial = twin.copy()
-                if self._drawn(trial, begun[i], too_early(begun[i], k), wrong):
-                    found = explained(i + 1, k, trial)
-                    if found is not None:
-                        return found
-            return None
-
-        return explained(0, 0, start)
+        end = len(begun), len(heard), len(corrected)
+        ways: dict[tuple[int, ...], list[Twin]] = defaultdict(list, {(0, 0, 0): start})
+        """Twins after so many draws, so many of what was heard, and so many late losses."""
+        for i, j, k in product(*(range(count + 1) for count in end)):
+            if (i, j, k) == end:
+                break
+            most = begun[i].number if i < len(begun) else math.inf  # a block is drawn before it is heard of
+            hears = j < len(heard) and heard[j].least <= k <= heard[j].most and heard[j].told[0].number < most
+            corrects = k < len(corrected) and corrected[k][0].number < most
+            for twin in distinct(ways.pop((i, j, k), [])):
+                if i < len(begun):
+                    other = twin.copy() if hears or corrects else twin
+                    if self._drawn(other, begun[i], too_early(begun[i], j), wrong):
+                        ways[i + 1, j, k].append(other)
+                if hears:
+                    other = twin.copy() if corrects else twin
+                    self._observe(other, heard[j].told)
+                    ways[i, j + 1, k].append(other)
+                if corrects:
+                    self._observe(twin, corrected[k])
+                    ways[i, j, k + 1].append(twin)
+        return ways[end]
 
     def _observe(self, twin: Twin, observed: Observed) -> None:
         block, total, rounds, before = observed

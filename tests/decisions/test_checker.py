@@ -382,6 +382,22 @@ def test_the_same_game_by_the_right_rules_is_right(name, lasting_place):
     assert (checker.compared > 8) == ("holdback" in RIGHT[name])
 
 
+@pytest.mark.parametrize("calls", ["taattt", "tttaat", "ttaatt"])
+def test_late_losses_are_sought_between_draws(calls, lasting_place):
+    """Calls that share a transaction: two asks (a), of which the second gives a block up, and late losses (t)."""
+    game = watched(lasting_place, hf.TsallisInf(3))
+    decisions = []
+    for t in range(40):
+        decisions.append(game.ask())
+        if 26 <= t < 36:
+            game.tell(decisions[t].id, 0.25)
+    late = [game.telling(decision.id, 0.1 * n) for n, decision in enumerate(decisions[10:14])]
+    made = [game.executor.submit(ONE if call == "a" else late.pop(), start=False) for call in calls]
+    game.executor.write()
+    assert all(call.result() for call in made)
+    assert check(lasting_place.at).late == 4
+
+
 class AnyVersion(str):
     """Equal to every version."""
 
