@@ -313,8 +313,10 @@ class Attack:
                 ways += [{"remember": self.chance.randint(0, 400)}, {"keep": self.chance.randint(1, 400)}]
             if policy.arms is not None and not isinstance(policy, (hf.AdaptiveTsallisSwitch, hf.BaSE)):
                 ways.append({"add_arms": [f"n{self.chance.getrandbits(40):x}"]})
+                free = [arm for arm in policy.arms if arm not in router.shares]  # one must be left
                 if len(policy.arms) > 2:
-                    ways.append({"retire_arms": [self.chance.choice(policy.arms)]})
+                    some = [arm for arm in policy.arms if free != [arm]]
+                    ways.append({"retire_arms": [self.chance.choice(some)]})
             if self.trial.share is not None:
                 some = self.chance.sample(list(policy.arms or range(policy.n_arms)), 1)
                 last = round(self.chance.uniform(0.01, 0.5), 3)

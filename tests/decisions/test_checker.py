@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from attack import SCALE, Trial, attack
+from attack import SCALE, Attack, Trial, attack
 from checker import Violation, check, watch
 from conftest import place_in
 from games import POLICIES, SWITCH, replace_in_rules
@@ -64,6 +64,13 @@ def test_a_game_under_attack_is_what_the_rules_say(name, request, folder):
     assert checker.worst < 1e-10
     assert attacked.started >= trial.processes
     assert (checker.trips > 0) == (trial.breaker is not None)
+
+
+def test_an_attack_changes_what_may_be_changed(folder):
+    for seed in (19, 26, 33):
+        attacked = Attack(f"sqlite:///{folder}/{seed}.db", TRIALS["shares"][1], folder, seed, until=0.0)
+        for _ in range(5):
+            attacked.change()
 
 
 # ---- plays, in which whatever is broken must show
