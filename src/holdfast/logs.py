@@ -5,6 +5,9 @@ from __future__ import annotations
 import logging
 import time
 
+SECONDS = 1.0
+"""Between two warnings of a kind."""
+
 
 class Sparse(logging.Filter):
     """Lets one warning of a kind pass a second; the next one says how many were left out.
@@ -16,9 +19,8 @@ class Sparse(logging.Filter):
     (True, False)
     """
 
-    def __init__(self, seconds: float = 1.0) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._seconds = seconds
         self._passed: dict[str, tuple[float, int]] = {}
         """By text of the message: when one passed, and how many were left out since."""
 
@@ -27,8 +29,8 @@ class Sparse(logging.Filter):
         if record.levelno < logging.WARNING:
             return True
         kind, now = str(record.msg), time.monotonic()
-        at, left_out = self._passed.get(kind, (now - self._seconds, 0))
-        if now - at < self._seconds:
+        at, left_out = self._passed.get(kind, (now - SECONDS, 0))
+        if now - at < SECONDS:
             self._passed[kind] = at, left_out + 1
             return False
         if len(self._passed) > 1000:  # texts that are never the same twice

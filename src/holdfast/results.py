@@ -391,12 +391,12 @@ def _labels(summary: pl.DataFrame) -> list[str]:
     return [name for name in summary.columns if name not in own and (name == "policy" or summary[name].n_unique() > 1)]
 
 
-def shortened(cell: str, most: int = LONGEST_NAME) -> str:
-    """Shorten a name to at most `most` columns of a terminal, leaving out its middle."""
-    if cell_len(cell) <= most:
+def shortened(cell: str) -> str:
+    """Shorten a name to at most `LONGEST_NAME` columns of a terminal, leaving out its middle."""
+    if cell_len(cell) <= LONGEST_NAME:
         return cell
     begin, end = cell[:-8], cell[-8:]  # names often differ at their end
-    while begin and cell_len(begin + end) >= most:
+    while begin and cell_len(begin + end) >= LONGEST_NAME:
         begin = begin[:-1]
     return f"{begin}…{end}"
 

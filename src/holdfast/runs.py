@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +27,7 @@ from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.extras import pl
 from holdfast.files import DRAFTS, LOCK, reason, remove_drafts, reported, sha256, write_whole
 from holdfast.results import Result
+from holdfast.text import finite
 
 RECORD = "record.json"
 TABLE = ".parquet"
@@ -58,15 +58,7 @@ def document(value: Any) -> bytes:
     >>> document({"a": float("nan")}).decode().split()
     ['{', '"a":', 'null', '}']
     """
-    return (json.dumps(_finite(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return (json.dumps(finite(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def checksum(value: Any) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -73,6 +73,19 @@ def level(confidence: float) -> str:
     ('95%', '99.9%')
     """
     return f"{short(100 * confidence, 6)}%"
+
+
+def finite(value: Any) -> Any:
+    """Return a value for JSON: NaN and infinities, however deep inside, become None.
+
+    >>> finite({"a": [float("nan"), 1.0]})
+    {'a': [None, 1.0]}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def with_error(mean: float | None, error: float | None) -> str:

@@ -122,6 +122,10 @@ class Game:
         """
         return self.server.json(method, self.place + path, body, seconds)
 
+    def _read(self, path: str = "") -> dict[str, Any]:
+        found: dict[str, Any] = self.send("GET", path)
+        return found
+
     # ---- the two verbs
 
     def ask(
@@ -329,29 +333,24 @@ class Game:
 
     def decision(self, id: str) -> dict[str, Any]:
         """Follow one decision: who asked, why this arm, what it lost and when, what was learnt."""
-        found: dict[str, Any] = self.send("GET", f"/decisions/{quote(id, safe='')}")
-        return found
+        return self._read(f"/decisions/{quote(id, safe='')}")
 
     def view(self) -> dict[str, Any]:
         """Policy, settings and status of the game."""
-        found: dict[str, Any] = self.send("GET")
-        return found
+        return self._read()
 
     def summary(self) -> dict[str, Any]:
         """Totals so far."""
-        found: dict[str, Any] = self.send("GET", "/summary")
-        return found
+        return self._read("/summary")
 
     def compare(self, confidence: float = 0.95) -> dict[str, Any]:
         """Compare the policy with the operator's rule: the saving with its interval, and in ``words``."""
-        found: dict[str, Any] = self.send("GET", f"/compare?confidence={confidence!r}")
-        return found
+        return self._read(f"/compare?confidence={confidence!r}")
 
     def judge(self, arm: str | int, against: str | int, confidence: float = 0.95) -> dict[str, Any]:
         """Return whether an arm is better or worse than another: its ``verdict``, the interval, and in ``words``."""
         query = urlencode({"arm": arm, "against": against, "confidence": repr(confidence)})
-        found: dict[str, Any] = self.send("GET", f"/judge?{query}")
-        return found
+        return self._read(f"/judge?{query}")
 
     def change(self, **changes: Any) -> dict[str, Any]:
         """Change settings, or pause, resume, pin and unpin arms: fields of ``PATCH``. Return the game afterwards.

@@ -184,7 +184,7 @@ def test_what_makes_no_sense_is_refused_by_name():
             ("pause must not be longer than most", lambda: hf.Breaker(pause="1h")),
             ("pause must be a timedelta", lambda: hf.Breaker(pause=3)),
             ("breaker must be a holdfast.Breaker or False", lambda: router.change(breaker=True)),
-            ("breaker has no field 'failure'.*failures", lambda: router.change(breaker={"failure": 3})),
+            ("failure is not a parameter of a breaker.*failures", lambda: router.change(breaker={"failure": 3})),
             ("breaker must have a level above 0 and at most 1", lambda: router.change(breaker=level)),
             ("a level above 0", lambda: router.change(breaker=hf.Breaker(level=0.0))),
             ("breaker is not for a shadow", lambda: router.change(breaker=BREAKER, shadow=True)),

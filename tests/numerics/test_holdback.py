@@ -298,7 +298,7 @@ def test_other_units_give_the_same_share():
     ],
 )
 def test_words(difference, shares, words):
-    assert holdback.Saving(1000, 100, *difference, *shares, 0.95).words(date(2026, 3, 3)) == words
+    assert holdback.Saving(1000, 100, *difference, *shares, 0.95, date(2026, 3, 3)).words() == words
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from chromium import pdf_pages
 
+from holdfast.files import write_whole
 from holdfast.report.charts import HeatMap, Line, Panel, Ribbon, one_panel
 from holdfast.report.html import (
     Column,
@@ -12,10 +13,10 @@ from holdfast.report.html import (
     heading,
     heat_map,
     line_chart,
+    page,
     paragraph,
     ribbon,
     table,
-    write_page,
 )
 
 pytestmark = pytest.mark.slow
@@ -51,7 +52,8 @@ def path(charts, tmp_path_factory):
     ]
     sections.append(Section("End", [folded("more", table([Column("x")], [["1"]], anchors=["deep"]))]))
     lead = "Every part there is."
-    return write_page(tmp_path_factory.mktemp("page") / "page.html", title="Parts", lead=lead, sections=sections)
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    return write_whole(path, page(title="Parts", lead=lead, sections=sections).encode())
 
 
 def test_every_chart_is_drawn(browser, path, charts):

@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from holdfast.errors import HoldfastError
 from holdfast.report.charts import HeatMap, Line, Panel, Ribbon, one_panel, result_chart
 from holdfast.report.html import (
     Bar,
@@ -32,7 +31,6 @@ from holdfast.report.html import (
     raised,
     ribbon,
     table,
-    write_page,
 )
 
 ODD = "<script>alert(1)</script> & \"quotes\" 'too' $dollar"
@@ -193,17 +191,6 @@ def test_a_ribbon_shows_the_arm_held_most():
         r'<rect x="([\d.]+)" y="0" width="([\d.]+)"[^>]*data-arm="(\w)"', ribbon(Ribbon("abc", {"p": held}))
     )
     assert bands == [("0", "0.5", "a"), ("0.5", "0.5", "b")]
-
-
-def test_nothing_half_written(tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text("before")
-    with pytest.raises(AttributeError):
-        write_page(path, title="x", sections=[None])
-    assert path.read_text() == "before"
-    with pytest.raises(HoldfastError, match="none"):
-        write_page(tmp_path / "none" / "report.html", title="x")
-    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_bars_stand_left_and_right_of_zero_on_one_scale():

@@ -553,7 +553,7 @@ def show_game(router: Router, console: Console) -> None:
         names = shlex.join([router.store.url, router.name])
         console.print(f"holdfast store change {printable(names)} --patience 10m", soft_wrap=True, markup=False)
     paused = [
-        printable(arm) + ("" if until == inf else f" until {_when(until)}") for arm, until in router.paused.items()
+        printable(arm) + ("" if until == inf else f" until {when(until)}") for arm, until in router.paused.items()
     ]
     if paused:
         console.print(f"paused: {', '.join(paused)}", style="bold", markup=False, highlight=False)
@@ -572,7 +572,7 @@ def show_game(router: Router, console: Console) -> None:
         mean = "" if arm.mean is None else f"{arm.mean:.4f}"
         label = f"{printable(arm.arm)}{' (retired)' if arm.retired else ''}"
         counts = (f"{arm.rounds:,}", f"{arm.missing:,}", mean, f"{arm.blocks:,}")
-        cells.append((marks[number % len(marks)], label, *counts, _when(arm.last_used)))
+        cells.append((marks[number % len(marks)], label, *counts, when(arm.last_used)))
     console.print(columns(("", "arm", "rounds", "missing", "mean loss", "blocks", "last used"), cells, labels=2))
     blocks = router.history.recent(RECENT)
     if blocks:
@@ -609,5 +609,6 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
-def _when(seconds: float | None) -> str:
+def when(seconds: float | None) -> str:
+    """Return a time as terminals show it."""
     return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -42,10 +42,11 @@ term can exceed its rounds. What is estimated is the difference in the blocks th
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +54,7 @@ from numpy.typing import ArrayLike, NDArray
 from holdfast.checks import number_range
 from holdfast.errors import TRUTH, InvalidParameter, Words
 from holdfast.numerics.statistics import checked_confidence
+from holdfast.text import finite
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -67,8 +69,35 @@ OF_THE_LEVEL = 0.2
 """Part of the error rate spent on the level of the rule's cost, the base of a relative saving."""
 
 
+UNKNOWN = {"difference": math.nan, "low": -math.inf, "high": math.inf}
+UNKNOWN |= {"share": math.nan, "share_low": -math.inf, "share_high": math.inf}
+"""Numbers that are null in JSON until they are known."""
+
+
+class Found:
+    """What a comparison found, as JSON carries it."""
+
+    since: date | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the values as JSON carries them, and what they say; null for what is not finite."""
+        since = None if self.since is None else self.since.isoformat()
+        return cast(dict[str, Any], finite({**vars(self), "since": since, **self.said()}))
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Return what `to_json` wrote."""
+        values = {one.name: content[one.name] for one in fields(cls)}  # type: ignore[arg-type]  # a dataclass
+        values |= {name: UNKNOWN[name] for name, value in values.items() if value is None and name in UNKNOWN}
+        return cls(**{**values, "since": values["since"] and date.fromisoformat(values["since"])})
+
+    @abstractmethod
+    def said(self) -> dict[str, str]:
+        """Return what it says in words."""
+
+
 @dataclass(frozen=True)
-class Saving:
+class Saving(Found):
     """Cost of a policy compared with that of the operator's rule, up to now."""
 
     units: int
@@ -93,25 +122,16 @@ class Saving:
     without_rule: int = 0
     """Units that began without a rule, and are left out."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the values as JSON carries them, with `words`; null for what is not finite."""
-        since = None if self.since is None else self.since.isoformat()
-        return _finite({**vars(self), "since": since, "words": self.words()})
+    def said(self) -> dict[str, str]:
+        return {"words": self.words()}
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Saving:
-        """Return the saving written by `to_json`."""
-        unknown = {"difference": math.nan, "low": -math.inf, "high": math.inf}
-        unknown |= {"share": math.nan, "share_low": -math.inf, "share_high": math.inf}
-        return cls(**_read(cls, content, unknown))
-
-    def words(self, since: date | None = None) -> str:
+    def words(self) -> str:
         """Return the saving as a phrase: ``saves 7 % (2 to 12), since 3 March``.
 
-        >>> Saving(9000, 900, -0.02, -0.03, -0.01, 0.07, 0.02, 0.12, 0.95).words(date(2026, 3, 3))
+        >>> Saving(9000, 900, -0.02, -0.03, -0.01, 0.07, 0.02, 0.12, 0.95, date(2026, 3, 3)).words()
         'saves 7 % (2 to 12), since 3 March'
         """
-        since = self.since if since is None else since
+        since = self.since
         when = "" if since is None else f", since {since.day} {since:%B}"
         when += f", {self.without_rule:,} without a rule left out" if self.without_rule else ""
         if not (math.isfinite(self.share_low) and math.isfinite(self.share_high)):
@@ -130,7 +150,7 @@ class Saving:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgement(Found):
     """One arm next to another, up to now, by the blocks and conversations that either might have been given."""
 
     arm: int | str
@@ -176,29 +196,8 @@ class Judgement:
         said = f"{self.arm} loses {abs(self.difference):.3g} {more} than {self.against} ({least:.3g} to {most:.3g})"
         return f"{self.verdict}: {said}; {blocks}"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the values as JSON carries them, with `verdict` and `words`; null for what is not finite."""
-        since = None if self.since is None else self.since.isoformat()
-        return _finite({**vars(self), "since": since, "verdict": self.verdict, "words": str(self)})
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Judgement:
-        """Return the judgement written by `to_json`."""
-        return cls(**_read(cls, content, {"difference": math.nan, "low": -math.inf, "high": math.inf}))
-
-
-def _finite(content: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in content.items()
-    }
-
-
-def _read(cls: type[Any], content: Mapping[str, Any], unknown: Mapping[str, float]) -> dict[str, Any]:
-    """Return the fields of a class from JSON, with `unknown` in place of null."""
-    values = {field.name: content[field.name] for field in fields(cls)}
-    since = None if values["since"] is None else date.fromisoformat(values["since"])
-    return {**values, "since": since, **{name: value for name, value in unknown.items() if values[name] is None}}
+    def said(self) -> dict[str, str]:
+        return {"verdict": self.verdict, "words": str(self)}
 
 
 def judge(

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from holdfast.checks import CHECK, real_number, whole, whole_number
+from holdfast.checks import CHECK, made, real_number, whole, whole_number
 from holdfast.decisions.options import (
     LONGEST_TIME,
     Checked,
@@ -161,7 +161,6 @@ def checked_breaker(parameter: str, given: Any) -> Breaker | None:
     """Return a breaker, or that with these fields by name; None for False: no breaker."""
     if isinstance(given, Breaker) or given is False:
         return given or None
-    known = [one.name for one in fields(Breaker)]
     if not isinstance(given, Mapping):
         form = Form(
             "a holdfast.Breaker or False",
@@ -169,11 +168,7 @@ def checked_breaker(parameter: str, given: Any) -> Breaker | None:
             "fields by name, such as failures=5,within=20, or off",
         )
         raise InvalidParameter(parameter, Words("must be ", form), given)
-    for name in given:
-        if name not in known:
-            rule = f"has no field {name!r}, but {', '.join(known)}{nearest(str(name), known)}"
-            raise InvalidParameter(parameter, rule, dict(given))
-    return Breaker(**given)
+    return made(Breaker, "a breaker", given)
 
 
 # ---- limits on what a policy may do: shares, the most that arms are drawn; and a budget of switches

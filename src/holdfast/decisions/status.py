@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from collections.abc import Iterator
-from math import inf
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from holdfast.decisions.executor import stored_state
-from holdfast.decisions.game import Setup, block_values, odds_of
-from holdfast.decisions.models import Block, Decision, HandedOut, Loss
+from holdfast.decisions.game import (
+    Setup,
+    assigned,
+    block_numbers,
+    block_values,
+    chosen_by,
+    moves_of,
+    odds_of,
+    player_of,
+)
+from holdfast.decisions.models import BY_RULE, PINNED, Block, Decision, HandedOut, Head, Loss, undamaged
 from holdfast.decisions.rules.arms import given_under_shares, no_stand_ins
 from holdfast.decisions.rules.breakers import fuses_of
-from holdfast.decisions.stores.sql import Transaction
-from holdfast.errors import OutOfTurn
+from holdfast.decisions.rules.conversations import DOWN, FAILING, GAIN
+from holdfast.decisions.rules.report import NOT_HANDED_OUT
+from holdfast.decisions.stores.sql import Transaction, row_of, select
+from holdfast.errors import Forgotten, OutOfTurn, UnknownDecision
 from holdfast.numerics.layout import Array
+from holdfast.text import counted, number
 
 if TYPE_CHECKING:
     from holdfast.policies.guarded import Guard, Guarding
 
 
-import json
-import math
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
-
-from holdfast.decisions.game import assigned, block_numbers, chosen_by, moves_of, player_of
-from holdfast.decisions.models import BY_RULE, PINNED, Head, undamaged
-from holdfast.decisions.rules.conversations import DOWN, FAILING, GAIN
-from holdfast.decisions.rules.report import NOT_HANDED_OUT
-from holdfast.decisions.stores.sql import row_of, select
-from holdfast.errors import Forgotten, UnknownDecision
-from holdfast.text import counted, number
-
-
-def paused(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[int | str, float]:
+def paused(transaction: Transaction, setup: Setup, now: float = -math.inf) -> dict[int | str, float]:
     """Return `Router.paused` inside a transaction, as of the latest time seen."""
     clock, found = max(transaction.head.clock, now), dict(setup.paused)
     for arm, fuse in fuses_of(transaction.head.breakers).items():
@@ -46,13 +46,13 @@ def paused(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[in
     return {setup.names[arm]: until for arm, until in sorted(found.items()) if until > clock}
 
 
-def pinned(transaction: Transaction, setup: Setup, now: float = -inf) -> int | str | None:
+def pinned(transaction: Transaction, setup: Setup, now: float = -math.inf) -> int | str | None:
     """Return `Router.pinned` inside a transaction, as of the latest time seen."""
     pin = setup.pin
     return None if pin is None or pin[1] <= max(transaction.head.clock, now) else setup.names[pin[0]]
 
 
-def shares(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[int | str, float]:
+def shares(transaction: Transaction, setup: Setup, now: float = -math.inf) -> dict[int | str, float]:
     """Return `Router.shares` inside a transaction, as of the latest time seen."""
     share, clock = setup.settings.share, max(transaction.head.clock, now)
     if share is None:
@@ -61,7 +61,7 @@ def shares(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[in
     return {name: ramp.at(clock) for name, ramp in known.items() if ramp is not None}
 
 
-def switches_left(transaction: Transaction, setup: Setup, now: float = -inf) -> int | None:
+def switches_left(transaction: Transaction, setup: Setup, now: float = -math.inf) -> int | None:
     """Return `Router.switches_left` inside a transaction, as of the latest time seen."""
     budget = setup.settings.most_switches
     if budget is None:

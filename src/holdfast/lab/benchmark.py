@@ -32,7 +32,7 @@ from holdfast.policies.registry import entry_of
 from holdfast.runs import document
 from holdfast.simulation.backends import find_backend
 from holdfast.simulation.contract import check_own
-from holdfast.text import counted, number
+from holdfast.text import counted, number, table
 
 VERSION = 1
 SEED = 1_000_003
@@ -45,7 +45,6 @@ RIVALS = f"rivals_{VERSION}.json"
 OVERALL = "score"
 """The name of the comparison over all settings."""
 VERDICTS = ("better", "not decided", "worse")
-WIDTHS = {"policy": 34, "setting": 22}
 
 CostsBySetting = Mapping[str, Sequence[float]]
 
@@ -68,7 +67,7 @@ class Track:
         def cell(setting: Setting) -> Cell:
             return setting.cell([{**entry, "name": policy}], replications=replications, seed=SEED)
 
-        with parameter_named(lambda name: name.removeprefix(f"policy {policy}.")):
+        with parameter_named(lambda name: name.removeprefix("policies[0].")):
             return Plan(self.name, tuple(map(cell, self.settings)))
 
     def head(self, replications: int) -> dict[str, Any]:
@@ -334,7 +333,7 @@ class BenchmarkResult:
         }
 
     def lines(self) -> Iterator[str]:
-        """Yield the ranking, then each setting, for a terminal of 80 columns."""
+        """Yield the ranking, then each setting, in lines for a terminal of 80 columns."""
         track = self.track
         head = (
             f"Suite {VERSION}, track {track.name!r}: {track.what}. {counted(len(track.settings), 'setting')}, "
@@ -344,32 +343,27 @@ class BenchmarkResult:
         )
         yield textwrap.fill(head, 80)
         yield ""
-        yield f"rank  {'policy':{WIDTHS['policy']}}{'score':>17}  {'than yours'}"
         theirs = {"better": "worse", "worse": "better", "not decided": "not decided"}
+        ranking = []
         for place, name in enumerate(self.ranking, 1):
             score = self.score(name)
             against = "<" if name == self.policy else theirs[self.verdict(name)]
-            yield f"{place:4}  {_cut(name, 'policy')}{number(score.mean, 4):>8} ± {score.half:.4f}  {against}"
+            ranking.append((str(place), printable(name), f"{number(score.mean, 4)} ± {score.half:.4f}", against))
+        yield table(("rank", "policy", "score", "than yours"), ranking, width=80, labels=2)
         best, worst = self.ranks()
         ranks = f"rank {best}" if best == worst else f"rank {best} to {worst}: not decided"
         yield f"{printable(self.policy)}: {ranks}, of {len(self.everyone)}"
         yield ""
-        yield f"{'setting':{WIDTHS['setting']}}{'cost':>16}{_counts(VERDICTS)}  than rivals"
-        for name, costs in self.costs.items():
+        rows = []
+        for setting, costs in self.costs.items():
             cost = interval(costs)
-            found = [self.verdict(rival, name) for rival in self.rivals if rival != self.policy]
-            counts = _counts([str(found.count(verdict)) for verdict in VERDICTS])
-            yield f"{_cut(name, 'setting')}{f'{number(cost.mean)} ± {number(cost.half)}':>16}{counts}"
+            found = [self.verdict(rival, setting) for rival in self.rivals if rival != self.policy]
+            counts = [str(found.count(verdict)) for verdict in VERDICTS]
+            rows.append((setting, f"{number(cost.mean)} ± {number(cost.half)}", *counts))
+        yield table(("setting", "cost", *VERDICTS), rows, width=80)
+        yield "In each setting: how many rivals yours is better and worse than."
 
 
 def _estimate(sample: Any, confidence: float = CONFIDENCE) -> Estimate:
     """Return a mean with its interval, to six digits."""
     return Estimate(*map(_rounded, interval(sample, confidence)))
-
-
-def _counts(cells: Sequence[str]) -> str:
-    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, (8, 13, 7), strict=True))
-
-
-def _cut(name: str, column: str) -> str:
-    return f"{printable(name):{WIDTHS[column]}.{WIDTHS[column]}}"

@@ -25,13 +25,12 @@ from holdfast.environments import (
     Seasonal,
     UnseenTurn,
 )
-from holdfast.errors import InvalidParameter
 from holdfast.policies.policy import Policy
 from holdfast.results import Result
 from holdfast.runs import plain
 from holdfast.simulation import Backend, simulate
 from holdfast.simulation.costs import Costs, SwitchingCost
-from holdfast.simulation.run import checkpoint_rounds, described_policy
+from holdfast.simulation.run import checkpoint_rounds, described_policies
 
 # ---- cells and plans ----
 
@@ -166,15 +165,8 @@ class Setting:
         """
         code: dict[str, str] = {}
         if not isinstance(policies, Mapping):
-            costs, made = Costs.of(self.switching_cost), {}
-            for entry in policies:
-                place = f"policy {entry.get('name', entry.get('policy'))}"
-                label, policy, own = described_policy(place, dict(entry), self.environment, self.horizon, costs)
-                if label in made:
-                    raise InvalidParameter("policies", "must have different names", label)
-                made[label] = policy
-                code |= own
-            policies = made
+            costs = Costs.of(self.switching_cost)
+            policies, code = described_policies(policies, self.environment, self.horizon, costs)
         if isinstance(checkpoints, int):
             checkpoints = min(checkpoints, self.horizon)
         return Cell(
@@ -240,7 +232,7 @@ HARD_CASES: Mapping[str, Callable[[int, int, float], Environment]] = {
 """Worlds that are hard for one policy or another, from K, T and λ."""
 
 
-def hard_setting(case: str, horizon: int, switching_cost: float, n_arms: int = 8, name: str = "") -> Setting:
-    """Return one of the hard cases with this cost."""
-    environment = HARD_CASES[case](n_arms, horizon, switching_cost)
+def hard_setting(case: str, horizon: int, switching_cost: float, name: str = "") -> Setting:
+    """Return one of the hard cases with eight arms and this cost."""
+    environment = HARD_CASES[case](8, horizon, switching_cost)
     return Setting(name or case, "hard", environment, switching_cost, horizon)

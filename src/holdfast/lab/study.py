@@ -43,7 +43,6 @@ from holdfast.lab.plan import Cell, Plan
 from holdfast.lab.tables import Tables, play_in
 from holdfast.numerics.random import check_seed
 from holdfast.numerics.regret import EVERY_MEASURE, ON_REQUEST
-from holdfast.policies.policy import Policy
 from holdfast.results import SCHEMA, Result
 from holdfast.runs import RECORD, TABLE, plain, read_record
 from holdfast.simulation.contract import check_own
@@ -53,7 +52,7 @@ from holdfast.simulation.run import (
     checked_horizon,
     checked_record,
     checkpoint_rounds,
-    described_policy,
+    described_policies,
 )
 
 MOST_CELLS = 10_000
@@ -156,15 +155,7 @@ def _cell(
     environment, source = _environment(fields["environment"], fields.get("horizon"), folder, environments)
     horizon = checked_horizon(fields.get("horizon"), environment)
     replications = fields.get("replications", 10)
-    policies: dict[str, Policy] = {}
-    code: dict[str, str] = {}
-    for i, entry in enumerate(fields["policies"]):
-        place = f"policies[{i}]"
-        label, policy, own = described_policy(place, entry, environment, horizon, costs, folder)
-        if label in policies:
-            raise InvalidParameter(f"{place}.name", "must differ from those of the policies before it", label)
-        policies[label] = policy
-        code |= own
+    policies, code = described_policies(fields["policies"], environment, horizon, costs, folder)
     return Cell(
         policies=policies,
         environment=environment,

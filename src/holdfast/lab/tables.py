@@ -72,8 +72,8 @@ class Tables(Mapping[str, Result]):
         Results, or files of them.
     plan
         The plan that was played.
-    played, found
-        Replications that were played, and that were in the folder already.
+    found
+        Replications that were in the folder already.
 
     Examples
     --------
@@ -85,12 +85,10 @@ class Tables(Mapping[str, Result]):
     (3,)
     """
 
-    def __init__(
-        self, results: Mapping[str, Result | Path], plan: Plan | None = None, *, played: int = 0, found: int = 0
-    ) -> None:
+    def __init__(self, results: Mapping[str, Result | Path], plan: Plan | None = None, *, found: int = 0) -> None:
         self._results, self.plan = dict(results), plan or Plan("", ())
         self._curves: dict[tuple[str, str, str], tuple[Array, Array]] = {}
-        self.played, self.found = played, found
+        self.played, self.found = 0, found
 
     def __getitem__(self, name: str) -> Result:
         try:

@@ -91,9 +91,8 @@ class Scale:
 
     def clipped(self, /, **values: float) -> tuple[str, ...]:
         """Return the measures whose value lies outside its range: to count them, and to verify units."""
-        return tuple(
-            name for name, value in self._numbers(values).items() if not self._low(name) <= value <= self._high(name)
-        )
+        ends = ((name, value, self.measures[name]) for name, value in self._numbers(values).items())
+        return tuple(name for name, value, (low, high, _) in ends if not low <= value <= high)
 
     @classmethod
     def from_records(
@@ -157,12 +156,6 @@ class Scale:
         exact = {name: (low, high, settings["measures"][name][2]) for name, (low, high, _) in scale.measures.items()}
         object.__setattr__(scale, "measures", MappingProxyType(exact))
         return scale
-
-    def _low(self, name: str) -> float:
-        return self.measures[name][0]
-
-    def _high(self, name: str) -> float:
-        return self.measures[name][1]
 
     def _part(self, name: str, value: float, least: float = -math.inf, most: float = math.inf) -> float:
         low, high, share = self.measures[name]

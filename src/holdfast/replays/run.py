@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -63,6 +62,7 @@ from holdfast.runs import (
     Outputs,
     check_resumable,
     checksum,
+    document,
     earlier_record,
     numbers_of,
     plain,
@@ -203,20 +203,20 @@ class Replay:
     @cached_property
     def advice_by_cost(self) -> dict[float, list[Sentence]]:
         """Advice for each λ."""
-        return {lam: advice(self.standings[lam, WHOLE], self._parts(lam)) for lam in self.switching_costs}
+        return {lam: advice(*self._stretches(lam)) for lam in self.switching_costs}
 
-    def _parts(self, lam: float) -> dict[str, list[Standing]]:
-        """Return the halves and the quarters, where the record is long enough."""
+    def _stretches(self, lam: float) -> tuple[Standing, dict[str, list[Standing]]]:
+        """Return the whole, and the halves and the quarters, where the record is long enough."""
         parts = {
             many: [standing for (at, name), standing in self.standings.items() if at == lam and name.startswith(one)]
             for many, one in PARTS.items()
         }
-        return {name: some for name, some in parts.items() if some}
+        return self.standings[lam, WHOLE], {name: some for name, some in parts.items() if some}
 
     @cached_property
     def recommendation_by_cost(self) -> dict[float, Recommendation]:
         """Recommended action at each λ."""
-        return {lam: recommendation(self.standings[lam, WHOLE], self._parts(lam)) for lam in self.switching_costs}
+        return {lam: recommendation(*self._stretches(lam)) for lam in self.switching_costs}
 
     @property
     def recommendation(self) -> Sentence:
@@ -263,7 +263,7 @@ class Replay:
             "replications": self.replications,
             "seed": self.seed,
             "confidence": self.confidence,
-            "policies": json.loads(json.dumps(self.policies, default=str)),
+            "policies": plain(dict(self.policies)),
             "switching_costs": [self._at(lam) for lam in self.switching_costs],
             "rows": self.frame.to_dicts(),
         }
@@ -282,7 +282,7 @@ class Replay:
 
     def json(self) -> str:
         """Return `plain` as JSON text."""
-        return json.dumps(self.plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return document(self.plain()).decode()
 
     def write(self, path: str | Path) -> Path:
         """Write ``.json``, ``.parquet`` (the rows of `frame`) or ``.html`` (the report); otherwise all into a folder.

@@ -197,11 +197,9 @@ def all_numbers(labels: Sequence[str]) -> bool:
         return False
 
 
-def one_panel(
-    panel: Panel, *, series_label: str = "", x_label: str = "round", x_scale: Literal["linear", "log"] = "linear"
-) -> LineChart:
+def one_panel(panel: Panel, *, x_label: str = "round", x_scale: Literal["linear", "log"] = "linear") -> LineChart:
     """Return a chart of one panel."""
-    return LineChart((ChartRow("", (panel,)),), series_label, x_label, x_scale)
+    return LineChart((ChartRow("", (panel,)),), "", x_label, x_scale)
 
 
 def result_chart(

@@ -1,7 +1,7 @@
 """The parts of a page, each a function that gives HTML: text, tables, folded parts, charts, heat maps, ribbons.
 
     parts = [paragraph("What came out."), line_chart(chart, "cost over the rounds"), table(columns, rows)]
-    write_page(path, title="My page", sections=[Section("Costs", parts)])
+    write_whole(path, page(title="My page", sections=[Section("Costs", parts)]).encode())
 
 Words are escaped; ``T^{2/3}`` is shown as a power by `raised`. Charts bring their numbers with them and become
 interactive where scripts run; on paper, and without scripts, their drawn twin is shown.
@@ -17,14 +17,12 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from itertools import pairwise, zip_longest
-from pathlib import Path
 from string import Template
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-from holdfast.files import write_whole
 from holdfast.report.charts import PALETTE, HeatMap, Line, LineChart, Look, Ribbon, looks
 from holdfast.report.drawing import WIDEST, rendered
 
@@ -520,13 +518,6 @@ class Section:
     def anchor(self) -> str:
         """Target of links."""
         return self.name or anchor(self.title)
-
-
-def write_page(
-    path: str | Path, *, title: str, lead: str = "", opening: Sequence[Html] = (), sections: Sequence[Section] = ()
-) -> Path:
-    """Write the page to `path`, atomically, and return the path."""
-    return write_whole(path, page(title=title, lead=lead, opening=opening, sections=sections).encode())
 
 
 def page(*, title: str, lead: str = "", opening: Sequence[Html] = (), sections: Sequence[Section] = ()) -> str:

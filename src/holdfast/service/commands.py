@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,7 @@ import typer
 
 from holdfast.checks import real_number, whole_number
 from holdfast.command_line import LIST, Command, names
-from holdfast.decisions.cli import Allow, AsJson, Url
+from holdfast.decisions.cli import Allow, AsJson, Url, when
 from holdfast.decisions.options import written_time
 from holdfast.decisions.stores import parse_address
 from holdfast.errors import InvalidParameter, MissingExtra, printable
@@ -125,13 +125,9 @@ def list_tokens(file: TokensFile, as_json: AsJson = False) -> None:
         print(json.dumps([{k: v for k, v in vars(one).items() if k != "hash"} for one in found]))
         return
     for one in found:
-        ends = [] if one.expires is None else [f"{'expired' if one.expired else 'until'} {_date(one.expires)}"]
+        ends = [] if one.expires is None else [f"{'expired' if one.expired else 'until'} {when(one.expires)}"]
         seen = printable(",".join(one.games) or "all games")
-        print(one.id, f"{one.role:6}", _date(one.created), *ends, seen, printable(one.note))
-
-
-def _date(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+        print(one.id, f"{one.role:6}", when(one.created), *ends, seen, printable(one.note))
 
 
 def revoke_token(

@@ -40,7 +40,7 @@ from holdfast.service.messages import (
     Paused,
     ShareNow,
 )
-from holdfast.text import number
+from holdfast.text import finite, number
 
 # ---- arms as they are now: what they lost lately beside all their life, and which of them need a look
 
@@ -375,17 +375,13 @@ def _lines(transaction: Transaction, setup: Setup, totals: Totals, stretches: St
         every=stretches.size,
         whole=stretches.first == 0,
         cost=cost.tolist(),
-        fixed=[_plain(line) for line in (means.T if fixed is None else fixed)],
-        plan=None if plan is None else _plain(plan),
+        fixed=finite((means.T if fixed is None else fixed).tolist()),
+        plan=None if plan is None else finite(plan.tolist()),
         known_from=None if known_from is None else int(rounds[known_from - 1]) if known_from else 0,
-        rule=_plain(ruled) if setup.settings.holdback else None,
-        bound=None if bound is None else _plain(bound),
+        rule=finite(ruled.tolist()) if setup.settings.holdback else None,
+        bound=None if bound is None else finite(bound.tolist()),
         proved=statement,
     )
-
-
-def _plain(line: Array) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in line.tolist()]
 
 
 def _before(totals: Totals, summed: Array) -> Array:
@@ -592,25 +588,15 @@ def standing(transaction: Transaction, setup: Setup, now: float) -> dict[str, An
 
 
 def block_view(block: Block, setup: Setup) -> BlockView:
-    """Return one block."""
-    return BlockView(
-        number=block.number,
-        key=block.key,
-        arm=setup.name_of(block.arm),
-        rounds=block.rounds,
-        probability=block.probability,
-        began=block.began,
-        bound=block.bound,
-        told=block.told,
-        late=block.late,
-        due=block.due,
-        settled=block.settled_at,
-        losses=list(block.losses),
-        stand_in=block.stand_in,
-        forced=block.forced,
-        by=chosen_by(block),
-        moves=[MoveView(move.round, setup.name_of(move.arm), move.reason) for move in moves_of(block)],
-    )
+    """Return one block: its columns of the same names, and what is written otherwise."""
+    same = {name: value for name, value in block._asdict().items() if name in BlockView.__struct_fields__}
+    other = {
+        "arm": setup.name_of(block.arm),
+        "settled": block.settled_at,
+        "by": chosen_by(block),
+        "moves": [MoveView(move.round, setup.name_of(move.arm), move.reason) for move in moves_of(block)],
+    }
+    return BlockView(**{**same, **other})
 
 
 def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:

@@ -793,12 +793,11 @@ def expects_what_adds_up(environment: Environment) -> None:
                 blame(environment, "excess", f"{rule}; it is {_list(excess)}")
 
 
-def _gaps(environment: Environment, arms: Any, start: int, stop: int, gap: Any = None) -> Array:
+def _gaps(environment: Environment, arms: Any, start: int, stop: int) -> Array:
     """Return the gap of each game, which plays its arm."""
     gaps = np.full(len(arms), np.nan)
-    gap = environment.gap_kernel if gap is None else gap
     with _blamed(environment, "gap_kernel", f"fails for [{start}, {stop})"):
-        gap(environment.tables, np.array(arms, dtype=float), float(start), float(stop), gaps)
+        environment.gap_kernel(environment.tables, np.array(arms, dtype=float), float(start), float(stop), gaps)
     return gaps
 
 

@@ -508,3 +508,25 @@ def described_policy(
     with parameter_named(lambda parameter: f"{place}.{parameter}"):
         policy = fitted(make_policy(given), environment, horizon)
     return Described(label or policy.label, policy, code_of(kind) if is_own(name) else {})
+
+
+def described_policies(
+    entries: Iterable[Any], environment: Environment, horizon: int, costs: Costs, folder: Path = Path()
+) -> tuple[dict[str, Policy], dict[str, str]]:
+    """Make the policies that tables describe, by name; and the checksums of the modules of user-defined ones.
+
+    Parameters
+    ----------
+    entries, environment, horizon, costs, folder
+        See `described_policy`.
+    """
+    made: dict[str, Policy] = {}
+    code: dict[str, str] = {}
+    for i, entry in enumerate(entries):
+        place = f"policies[{i}]"
+        label, policy, own = described_policy(place, entry, environment, horizon, costs, folder)
+        if label in made:
+            raise InvalidParameter(f"{place}.name", "must differ from those of the policies before it", label)
+        made[label] = policy
+        code |= own
+    return made, code
