@@ -71,7 +71,7 @@ class Form:
 
 RANGE = Form("(lowest, highest)", "[lowest, highest]", "LO,HI")
 NAMES = Form("[...]", "[…]", "A,B")
-DURATION = Form("a timedelta", "a time such as 10m")
+DURATION = Form("a timedelta or text such as '10m'", "a time such as 10m")
 MOMENT = Form("a datetime with its zone", "a time such as 2026-03-01T12:00:00Z")
 TRUTH = Form("True or False", "true or false")
 

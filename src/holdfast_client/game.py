@@ -164,8 +164,8 @@ class Game:
         """Raise an error for a fallback that is no arm. Where the server does not say, it is believed."""
         if fallback is None or (self._arms is not None and fallback in self._arms):
             return
-        try:  # it may just have been added
-            self._arms = self.send("GET", seconds=seconds)["arms"]
+        try:  # it may just have been added; a retired one is known
+            self._arms = self.send("GET", seconds=seconds)["names"]
         except (Unreachable, Problem):
             if self._arms is None:
                 return
@@ -358,7 +358,7 @@ class Game:
         ``game.change(pause="model-a", until="10m", reason="times out")``.
         """
         found: dict[str, Any] = self.send("PATCH", "", changes)
-        self._arms = found["arms"]
+        self._arms = found["names"]
         return found
 
     aend, asettle, aexport = _in_thread(end), _in_thread(settle), _in_thread(export)
@@ -410,7 +410,7 @@ def open(
     """
     game = Game(Server(url, token, retry, timeout), name, local)
     view = game.send("PUT", "", settings) if settings else game.view()
-    game._arms = view["arms"]
+    game._arms = view["names"]
     if local and view["waits_for_losses"]:
         label = view["label"]
         raise ValueError(f"local must be False: {label} waits for the losses of all decisions, used or not; got True")

@@ -119,6 +119,7 @@ def test_what_is_no_text_is_no_address(url):
         ("postgrse://u@h/d", "'postgres://'?"),
         (" sqlite:///x", "'sqlite:///'?"),
         ("sqlite:x.db", "'sqlite:///'?"),
+        ("sqlite://router.db", "'sqlite:///router.db'?"),
     ],
 )
 def test_the_nearest_scheme_is_named(url, meant):

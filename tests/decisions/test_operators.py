@@ -85,6 +85,29 @@ def test_an_arm_that_is_retired_is_neither_pinned_nor_paused_any_more(place):
     assert set(arms_of(router.ask(9))) == {"c"}
 
 
+def test_an_arm_that_is_retired_may_still_be_named_by_callers(place):
+    """They list what they can reach, and learn of a change only later."""
+    router = place.open(policy=SWITCH, seed=1)
+    router.change(retire_arms=["a"])
+    assert router.ask(available=["a", "b"]).arm == "b"
+    assert router.ask(fallback="a").recorded
+    with pytest.raises(hf.NoArmAvailable):
+        router.ask(available=["a"])
+    refuse([("available must be an arm of the game, 'b', 'c'; got 'x'", lambda: router.ask(available=["a", "x"]))])
+
+
+def test_until_may_be_written_as_other_times_are(place):
+    router = place.open(policy=SWITCH, seed=1)
+    router.pause("a", until="10m")
+    assert router.paused == {"a": place.clock.now + 600.0}
+    refuse(
+        [
+            ("until must be a time such as .*, or how long: 30s, 10m", lambda: router.pin("b", until="ten minutes")),
+            ("until must be a time to come, .* got 600", lambda: router.pin("b", until=600)),
+        ]
+    )
+
+
 def test_operators_have_a_shell(folder):
     url = f"sqlite:///{folder}/jobs.db"
     with hf.open(url, "chat", SWITCH, seed=1) as router:

@@ -217,11 +217,13 @@ def test_a_game_is_deleted_only_by_its_name(web, game):
     name = game.rpartition("/")[2]
     problem(web("DELETE", game), 422, hf.InvalidParameter)
     problem(web("DELETE", f"{game}?confirm=other"), 422, hf.InvalidParameter)
+    problem(web("PUT", f"{game}/decisions/{ask(web, game)[0]['id']}/loss", {"loss": 7}), 422, hf.InvalidParameter)
     assert web("DELETE", f"{game}?confirm={name}").status == 204
     problem(web("GET", game), 404, hf.UnknownGame)
     problem(web("POST", f"{game}/decisions"), 404, hf.UnknownGame)
     assert web("PUT", game, GAME).status == 201
     assert len(ask(web, game)) == 1
+    assert [one["warnings"] for one in web("GET", "/v1/games").json["games"] if one["name"] == name] == [[]]
 
 
 def test_a_game_made_anew_elsewhere_is_found(tmp_path):

@@ -110,7 +110,7 @@ class Scripted(Server):
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
         if isinstance(status, Exception):
             raise status
-        return status, b'{"arms": ["a"]}' if status < 400 else b"<html>"
+        return status, b'{"names": ["a"]}' if status < 400 else b"<html>"
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ class Scripted(Server):
 def test_what_is_asked_again_and_when(waited, statuses, options, raised, waits):
     server = Scripted(*statuses, **options)
     if raised is None:
-        assert server.json("GET", "/v1/games") == {"arms": ["a"]}
+        assert server.json("GET", "/v1/games") == {"names": ["a"]}
     else:
         with pytest.raises(raised, match="cannot be reached" if raised is Unreachable else r"status \d+: <html>"):
             server.json("GET", "/v1/games")

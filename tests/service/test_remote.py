@@ -1,5 +1,6 @@
 """A router over HTTP holds what every store holds: the same tests, played through a server."""
 
+import logging
 import multiprocessing
 import socket
 import time
@@ -162,6 +163,17 @@ def test_a_game_is_opened_with_changes(place):
         place.open(change_switching_cost=3.0, patience=50)
     with pytest.raises(hf.UnknownGame):
         place.open("nobody", change_switching_cost=3.0)
+
+
+def test_what_differs_from_the_game_is_logged(place, caplog):
+    """As by a store: a game goes on with its own settings, unless it is another game."""
+    place.open(policy=contract.SWITCH, seed=1).change(switching_cost=0.5)
+    with caplog.at_level(logging.WARNING, logger="holdfast"):
+        assert place.open(policy=contract.SWITCH).policy.switching_cost == 0.5
+    assert "the settings in the store count" in caplog.text
+    assert "switching_cost is 0.5, given 1.5" in caplog.text
+    with pytest.raises(hf.OtherSettings, match="policy is"):
+        place.open(policy=hf.Exp3(3))
 
 
 def test_a_fallback_answers_for_a_server_that_does_not():

@@ -269,6 +269,7 @@ def decision(
     found = asdict(router.decision(id))
     shown = {what: printable(value) for what, value in found.items() if value is not None}
     shown |= {what: _moment(found[what]) for what in ("asked", "told", "settled") if what in shown}
+    shown |= {what: f"{found[what]:.6g}" for what in ("probability", "loss", "counted") if what in shown}
     if "measures" in shown:
         shown["measures"] = json.dumps(found["measures"])
     return found, "\n".join(f"{what:12}{value}" for what, value in shown.items())
@@ -535,8 +536,8 @@ def show_games(rows: Sequence[Sequence[Any]], damaged: Mapping[str, str], consol
 def show_game(router: Router, console: Console) -> None:
     """Print the state of a game: its current arm, its cost, its arms, its last blocks."""
     totals, policy = router.history.totals, router.policy
-    stays = counted(router.hold, "more round")
-    holding = "nothing yet" if router.arm is None else f"{printable(router.arm)} for {stays}"
+    stays = f"for {counted(router.hold, 'more round')}" if router.hold else "until the next decision"
+    holding = "nothing yet" if router.arm is None else f"{printable(router.arm)} {stays}"
     console.print(Text(f"{printable(router.name)}: {printable(policy.label)}, {policy.n_arms} arms", style="bold"))
     if router.arm is not None or not totals.conversations:
         console.print(f"holding {holding}", markup=False, highlight=False)

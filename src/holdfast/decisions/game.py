@@ -113,9 +113,8 @@ class Setup:
         """Return the policy's arms that are unavailable now. Raise an error if none is left."""
         down = {arm for arm, until in self.paused if until > clock and arm in self.active}
         if available is not None:
-            known = [self.names[arm] for arm in self.active]
             for name in available:
-                if name not in known:
+                if name not in self.names:  # a retired one is: callers list the arms that they can reach
                     raise self.no_arm("available", name)
             down |= {arm for arm in self.active if self.names[arm] not in available}
         if len(down) == len(self.active):

@@ -32,7 +32,7 @@ from holdfast.decisions.requests import (
     Settle,
     Tell,
 )
-from holdfast.decisions.router import Router
+from holdfast.decisions.router import OPENED, STORE_COUNTS, Router
 from holdfast.decisions.settings import Settings
 from holdfast.decisions.status import DecisionRecord
 from holdfast.errors import (
@@ -129,7 +129,7 @@ class RemoteExecutor:
 def _ask(remote: RemoteExecutor, request: Ask, seconds: float | None) -> list[Decision]:
     if request.fallback is not None:
         remote.view = remote.game.send("GET", seconds=seconds)
-        one_of("fallback", request.fallback, remote.view["arms"])
+        one_of("fallback", request.fallback, remote.view["names"])
     body = {"n": request.n, **{name: _plain(value) for name, value in given(request).items()}}
     return [Decision(*one) for one in remote.game.decide(body, seconds)]
 
@@ -380,14 +380,25 @@ def open_remote(
     elif policy is None:
         view = game.view()
         if settings:  # to be compared with those of the game
-            known = _put_policy(view["policy"])
-            view = game.send("PUT", "", {**known, **_plain(settings), "settings": whose})
+            view = _opened(game, {**_put_policy(view["policy"]), **_plain(settings)}, whose)
     else:
-        view = game.send("PUT", "", {**_new_game(policy, settings, seed), "settings": whose})
+        view = _opened(game, _new_game(policy, settings, seed), whose)
     if local and view["waits_for_losses"]:
         rule = f"must be False: {view['label']} waits for the losses of all decisions, used or not"
         raise InvalidParameter("local", rule, local)
     return RemoteRouter(RemoteExecutor(game, view, allow if policy is None else [*allow, type(policy)]))
+
+
+def _opened(game: Game, wanted: dict[str, Any], whose: str) -> Any:
+    """Begin or find the game. Where its own settings count, log what differs."""
+    if whose != "store":
+        return game.send("PUT", "", {**wanted, "settings": whose})
+    try:
+        return game.send("PUT", "", {**wanted, "settings": "same"})
+    except OtherSettings as other:
+        view = game.send("PUT", "", {**wanted, "settings": whose})  # refused again if it is another game
+        OPENED.warning(STORE_COUNTS, other)
+        return view
 
 
 def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], changes: Change, seed: object) -> Any:

@@ -395,7 +395,7 @@ class SetAvailability(Checked, Request):
     kind: str
     """``pause``, ``resume``, ``pin`` or ``unpin``."""
     arm: int | str | None = None
-    until: datetime | timedelta | None = None
+    until: datetime | timedelta | str | None = None
     reason: str | None = option("Why; kept in the history.", checked_name)
 
 

@@ -206,7 +206,7 @@ class Router:
         return given[0] if n is None else given
 
     def _asking(self, n: int | None, options: AskOptions) -> Ask:
-        """Return the request of an ask. The store checks a fallback unknown here: it may just have been added."""
+        """Return the request of an ask. The store checks a fallback unknown here: it was added, or retired."""
         check_known("ask", options, Ask.__dataclass_fields__)
         request, known = Ask(1 if n is None else n, **options), self.policy.arms
         if request.fallback is None:
@@ -498,7 +498,7 @@ class Router:
         """Make a change, unless the result would differ from what is wanted."""
         self._executor.execute(wanted)
 
-    def pause(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
+    def pause(self, arm: int | str, until: datetime | timedelta | str | None = None, reason: str | None = None) -> None:
         """Stop handing out an arm, in all processes, even in the middle of a block.
 
         Parameters
@@ -506,7 +506,8 @@ class Router:
         arm
             The arm. While it is the block's arm, the most likely other one is played.
         until
-            When it resumes: a time with its zone, or a duration; if left out, when `resume` is called.
+            When it resumes: a time with its zone, or a duration, as a timedelta or as text such as ``"10m"``; if left out,
+            when `resume` is called.
         reason
             Kept in the history.
         """
@@ -516,7 +517,7 @@ class Router:
         """Hand out a paused arm again."""
         self._executor.execute(SetAvailability("resume", arm, reason=reason))
 
-    def pin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
+    def pin(self, arm: int | str, until: datetime | timedelta | str | None = None, reason: str | None = None) -> None:
         """Hand out this arm only, in all processes. These rounds are recorded as forced.
 
         Only a full-information policy learns from them.
@@ -568,6 +569,9 @@ def _checked_arm(parameter: str, arm: object, policy: Policy) -> int | str:
 
 
 # Open a game in a store: begin it, or continue it.
+
+OPENED = logging.getLogger(f"{__name__}.open")
+STORE_COUNTS = 'the settings in the store count, unless settings="code" is given: %s'
 
 WHOSE = ("store", "code", "same")
 """Whose settings count where those of the code that opens a game differ from the game's."""
@@ -643,7 +647,7 @@ def open(
     False
     """
     if policy is not None and not isinstance(policy, Policy):
-        raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
+        raise InvalidParameter("policy", "must be a policy such as holdfast.TrackingSwitch(3, switching_cost=0.3)", policy)
     if policy is not None and policy.rule_of is not None:
         must = "must not follow a function here: leave the rule out, and tell its choice with each ask(rule=...)"
         raise InvalidParameter("policy", must, policy.label)
@@ -690,9 +694,7 @@ def open(
         if settings == "code":
             router.apply(as_given(other, policy, given))
         else:
-            logging.getLogger(f"{__name__}.open").warning(
-                'the settings in the store count, unless settings="code" is given: %s', other
-            )
+            OPENED.warning(STORE_COUNTS, other)
     return router
 
 

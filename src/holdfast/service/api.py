@@ -216,7 +216,7 @@ async def delete_game(service: Service, request: Request, client: Token) -> Resp
     if confirmed != name:
         raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted permanently", confirmed)
     await service.games.thread(service.games.store.delete, game.router.executor.setup.game.id)
-    service.games.forget(name)
+    service.deleted(name)
     service.audit(client, "deleted", name)
     return Response(status_code=204)
 

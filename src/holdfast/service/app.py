@@ -170,6 +170,11 @@ class Service:
         course = self._courses.setdefault(setup.game.uid, Course())
         return views.dashboard(course, transaction, setup, now)
 
+    def deleted(self, name: str) -> None:
+        """Forget what is known of a game: another one may get its name."""
+        self.games.forget(name)
+        self._refused.pop(name, None)
+
     def refused_losses(self, name: str, n: int, last: HoldfastError) -> None:
         """Remember refused losses, for operators to see."""
         at, count, _ = self._refused.get(name, (0.0, 0, ""))

@@ -45,8 +45,8 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
         if not nothing or (setup.announces is not None and n > head.rounds - head.handed):
             said = {"switching_cost": request.switching_cost, "loss_bound": request.loss_bound, "rule": told}
             value, bounds = announced_value(setup.policy, said)
-        if request.fallback is not None:  # unknown to its caller: another process may have added it
-            setup.arm_of("fallback", request.fallback)
+        if request.fallback is not None and request.fallback not in setup.names:
+            return setup.no_arm("fallback", request.fallback)
         if setup.settings.holdback:
             ruled = None if rule is None else setup.arm_of("rule", rule)
         if setup.paused or request.available is not None:

@@ -12,6 +12,7 @@ from typing import Any
 from holdfast.checks import address_of
 from holdfast.decisions.game import Arm, ArmSums, Recent, Setup, availability_text, changed_game, setup_of
 from holdfast.decisions.models import MOST_TIME, ChangeMade, Game, new_token, undamaged
+from holdfast.decisions.options import written_time
 from holdfast.decisions.requests import Change, SetAvailability
 from holdfast.decisions.rules import breakers
 from holdfast.decisions.rules.conversations import expire
@@ -172,13 +173,14 @@ def _end_of(until: object, now: float) -> float:
     """Return a time, or a duration from now by the game's clock, in seconds since 1970."""
     if until is None:
         return math.inf
+    until = written_time("until", until) if isinstance(until, str) else until
     end = now + until.total_seconds() if isinstance(until, timedelta) else None
     if isinstance(until, datetime) and until.tzinfo is not None:
         end = until.timestamp()
     if end is None or not now < end < MOST_TIME:
-        form = Form("as a datetime with its zone or a timedelta", "such as 10m, 2h or 2026-03-01T12:00:00Z")
-        rule = Words("must be a time to come, before the year 5138, ", form)
-        raise InvalidParameter("until", rule, str(until))
+        form = Form("a timedelta, text such as '10m', or a datetime with its zone", "10m, 2h or 2026-03-01T12:00:00Z")
+        rule = Words("must be a time to come, before the year 5138: ", form)
+        raise InvalidParameter("until", rule, until if isinstance(until, (int, float)) else str(until))
     return end
 
 

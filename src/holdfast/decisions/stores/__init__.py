@@ -69,6 +69,8 @@ def parse_address(url: object) -> Address:
     close = nearest(url.partition(":")[0], SCHEMES)
     for name, scheme in SCHEMES.items():
         close = close.replace(f"'{name}'", f"'{scheme}'")
+    if FILE.fullmatch(url.removeprefix("sqlite://")):
+        close = f"{HINT}'{SCHEMES['sqlite']}{url.removeprefix('sqlite://')}'?"
     _refuse(f"{RULE}{close}")
 
 
