@@ -153,7 +153,7 @@ def replay(
         str, typer.Option(help='"own" if you see only what the option you use costs, "all" if you see every one.')
     ] = "all",
     forecasts: Annotated[
-        Path | None, typer.Option(help="What was forecast: a file with the columns issued, round and one per arm.")
+        Path | None, typer.Option(help="Forecasts: a file with the columns issued, round and one per arm.")
     ] = None,
     period: Annotated[
         list[str] | None, typer.Option(metavar=LIST, help="Rounds after which losses repeat, such as 24 for hours.")
@@ -164,9 +164,9 @@ def replay(
     ] = None,
     replications: Annotated[int, typer.Option(help="Games of each policy at each λ.")] = 100,
     units: Annotated[
-        str | None, typer.Option(metavar=RANGE, help="What one round can lose at least and at most; 0,1 by default.")
+        str | None, typer.Option(metavar=RANGE, help="The least and the most that one round can lose; 0,1 by default.")
     ] = None,
-    unit: Annotated[str, typer.Option(metavar="NAME", help="What losses are counted in, for tables and axes.")] = "",
+    unit: Annotated[str, typer.Option(metavar="NAME", help="The unit of losses, for tables and axes.")] = "",
     rescale: Annotated[bool, typer.Option("--rescale", help="Take the units from the losses themselves.")] = False,
     clip: Annotated[
         str | None,
@@ -183,12 +183,12 @@ def replay(
         str | None,
         typer.Option(metavar="TIME,ARM,LOSS", help="Three columns, where each row has the loss of one arm."),
     ] = None,
-    separator: Annotated[str, typer.Option(help="What stands between the columns of a CSV file.")] = ",",
+    separator: Annotated[str, typer.Option(help="The separator of columns in a CSV file.")] = ",",
     decimal: Annotated[str, typer.Option(help="The decimal sign of a CSV file: . or ,")] = ".",
     thousands: Annotated[
-        str | None, typer.Option(help="What stands between thousands in a CSV file, as in 1.342,30: .")
+        str | None, typer.Option(help="The separator of thousands in a CSV file; in 1.342,30 it is the point.")
     ] = None,
-    encoding: Annotated[str, typer.Option(help="Of a CSV file, such as cp1252 or utf-16.")] = "utf-8",
+    encoding: Annotated[str, typer.Option(help="The encoding of a CSV file, such as cp1252 or utf-16.")] = "utf-8",
     empty: Annotated[
         list[str] | None, typer.Option(metavar=LIST, help="Texts in a CSV file that mean a missing value: n/v,k.A.")
     ] = None,
@@ -327,7 +327,7 @@ def reproduce(
     figures: Annotated[
         list[str] | None, typer.Argument(help="Names of figures; all by default.", autocompletion=_figures)
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where figures, tables, ledger and report go.")] = Path("reproduction"),
+    out: Annotated[Path, typer.Option(help="Folder for figures, tables, ledger and report.")] = Path("reproduction"),
     replications: Annotated[
         int, typer.Option(help="Repetitions of each game in the figures; verdicts rest on at least 30.")
     ] = 10,
@@ -383,7 +383,7 @@ class _WithFigures(Command):
 def run_study(
     ctx: typer.Context,
     study: Annotated[Path, typer.Argument(help="A study in TOML.")],
-    out: Annotated[Path, typer.Option(help="Where the tables go.")],
+    out: Annotated[Path, typer.Option(help="The folder for the tables.")],
     backend: Backend = "threads",
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -410,7 +410,7 @@ def plot(
         typer.Option(metavar=LIST, help="pseudo_regret, switches, regret_with_switching, total_loss, total_cost."),
     ] = None,
     scale: Annotated[str, typer.Option(help="auto, linear or log.")] = "auto",
-    x_scale: Annotated[str, typer.Option(help="Of the rounds: linear or log.")] = "linear",
+    x_scale: Annotated[str, typer.Option(help="The scale of the rounds: linear or log.")] = "linear",
     band: Annotated[str, typer.Option(help="sd, mean (its 95 % interval), quantiles (10 to 90 %) or none.")] = "sd",
     size: Annotated[
         str, typer.Option(help="screen; column or page of a paper; icml, neurips, jmlr, …; or inches: 3.5,2.5.")

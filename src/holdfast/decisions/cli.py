@@ -41,7 +41,7 @@ Allow = Annotated[
 ]
 ArmName = Annotated[str, typer.Argument(help="The arm's name, or its number from 0 where arms have none.")]
 Until = Annotated[str | None, typer.Option(help="When it ends: 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d.")]
-Confidence = Annotated[float, typer.Option(help="Of the interval, which is valid at any time.")]
+Confidence = Annotated[float, typer.Option(help="The confidence of the interval, which is valid at any time.")]
 Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
 
 
@@ -156,13 +156,13 @@ def ask(
         str | None,
         typer.Option(metavar="ID", help="Begin the game if there is none: an id, or ID:name=value,name=value."),
     ] = None,
-    arms: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Of a new game: the names of its arms.")] = None,
+    arms: Annotated[list[str] | None, typer.Option(metavar=LIST, help="The names of a new game's arms.")] = None,
     switching_cost: SwitchingCost = None,
     units: Annotated[
-        str | None, typer.Option(metavar=RANGE, help="Of a new game: the lowest and highest loss of one round; 0,1.")
+        str | None, typer.Option(metavar=RANGE, help="The lowest and highest loss of one round of a new game; 0,1.")
     ] = None,
     settings: Annotated[
-        str, typer.Option(metavar="WHOSE", help="Whose settings count where the game has others: store, code or same.")
+        str, typer.Option(metavar="WHOSE", help="The settings that count if the game has others: store, code, same.")
     ] = "store",
     as_json: AsJson = False,
     allow: Allow = None,
@@ -200,7 +200,7 @@ def ask(
 def tell(
     router: Router,
     id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
-    loss: Annotated[float | None, typer.Argument(help="What it lost.")] = None,
+    loss: Annotated[float | None, typer.Argument(help="Its loss.")] = None,
     reward: Annotated[float | None, typer.Option(help="Instead of a loss.")] = None,
     measured: Annotated[
         list[str] | None,
@@ -370,7 +370,7 @@ def end(router: Router, key: Annotated[str, typer.Argument(help="The conversatio
 
 @on_a_game
 def observe(
-    router: Router, losses: Annotated[list[str], typer.Argument(metavar="ARM=LOSS...", help="What each arm lost.")]
+    router: Router, losses: Annotated[list[str], typer.Argument(metavar="ARM=LOSS...", help="The loss of each arm.")]
 ) -> tuple[Any, str]:
     """Report the losses of all arms in a round without a decision."""
     router.observe(_losses(router, losses))

@@ -185,7 +185,7 @@ class Judgement(Found):
         """
         blocks = f"{self.of_arm:,} and {self.of_against:,} of {self.units:,} blocks"
         if not math.isfinite(self.difference):
-            return f"not yet: no block begun under a share that either {self.arm} or {self.against} might have had"
+            return f"not yet: no block begun under a share could have gone to {self.arm} or {self.against}"
         if self.verdict == "not yet":
             return (
                 f"not yet: {self.arm} less {self.against} is {self.difference:.3g} "

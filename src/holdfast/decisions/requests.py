@@ -151,15 +151,15 @@ class Ask(Checked, Request):
     'chat 7'
     """
 
-    n: int = option("How many decisions.", partial(whole_number, least=1, most=MOST_AT_ONCE), default=1)
+    n: int = option("The number of decisions.", partial(whole_number, least=1, most=MOST_AT_ONCE), default=1)
     request: str | None = option("Idempotency key: the same key gets the same decisions.", checked_name, metavar="KEY")
     switching_cost: float | None = option("λ of the blocks that begin now, for a policy that is told it.")
     loss_bound: float | None = option("Highest loss in the blocks that begin now, for a policy that is told it.")
     available: Collection[int | str] | None = option("The arms that can be played now; all that are not paused.", _arms)
     key: str | None = option("The conversation that it belongs to; it stays with its arm.", checked_name)
-    move_cost: float | None = option("What moving the conversation costs now.", partial(real_number, least=0))
+    move_cost: float | None = option("The cost of moving the conversation now.", partial(real_number, least=0))
     key_life: timedelta | str | None = option(  # noqa: RUF009
-        "How long the conversation may be idle now: 10m, 2h, 1d.", checked_duration
+        "The time that the conversation may be idle now: 10m, 2h, 1d.", checked_duration
     )
     rule: int | str | None = option("The arm that your own rule chooses, with a holdback or a guard.")
     forecast: Any = option("Losses expected, by arm or in rows, for a policy that sees them all.")  # noqa: RUF009

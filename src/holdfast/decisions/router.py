@@ -506,8 +506,8 @@ class Router:
         arm
             The arm. While it is the block's arm, the most likely other one is played.
         until
-            When it resumes: a time with its zone, or a duration, as a timedelta or as text such as ``"10m"``; if left out,
-            when `resume` is called.
+            The time when it resumes, with its zone, or a duration: a timedelta, or text such as ``"10m"``. If left out,
+            until `resume` is called.
         reason
             Kept in the history.
         """
@@ -647,7 +647,7 @@ def open(
     False
     """
     if policy is not None and not isinstance(policy, Policy):
-        raise InvalidParameter("policy", "must be a policy such as holdfast.TrackingSwitch(3, switching_cost=0.3)", policy)
+        raise InvalidParameter("policy", "must be a policy such as hf.TrackingSwitch(3, switching_cost=0.3)", policy)
     if policy is not None and policy.rule_of is not None:
         must = "must not follow a function here: leave the rule out, and tell its choice with each ask(rule=...)"
         raise InvalidParameter("policy", must, policy.label)

@@ -420,30 +420,30 @@ class Settings(Checked):
     """
 
     patience: timedelta | int | str = option(  # noqa: RUF009
-        "How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.",
+        "The wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.",
         _patience,
         default=AUTO,
     )
     missing: str | float = option(
-        "What a loss that does not come counts as: highest, mean, drop or a number.", _missing, default="highest"
+        "The stand-in for a loss that does not come: highest, mean, drop or a number.", _missing, default="highest"
     )
     remember: int = option(
         "Rounds of settled blocks whose single losses are kept.", partial(whole_number, least=0), default=REMEMBER
     )
     keep: int = option("Blocks whose rows are kept.", partial(whole_number, least=1), default=KEEP)
     scale: Scale | None = option(  # noqa: RUF009
-        "How measures become a loss: for each [low, high] or [low, high, weight], and as error the loss of a failure.",
+        "Measures that make a loss: for each [low, high] or [low, high, weight], and as error the loss of a failure.",
         _scale,
         metavar="NAME=LO:HI:W",
     )
     key_life: timedelta = option(  # noqa: RUF009
-        "How long a conversation may be idle: 10m, 2h, 1d.", checked_duration, default=KEY_LIFE
+        "The time that a conversation may be idle: 10m, 2h, 1d.", checked_duration, default=KEY_LIFE
     )
     learn_after: int | None = option(
         "Rounds after which a conversation is learnt from.", partial(whole_number, least=1)
     )
     move_cost: float | str | None = option(
-        "What moving a conversation costs: it leaves its arm where another saves more; off: never.", _move_cost
+        "The cost of moving a conversation, which leaves its arm where another saves more; off: never.", _move_cost
     )
     holdback: float = option(
         "The share of blocks and conversations by your own rule; 1 is a shadow.",

@@ -31,13 +31,13 @@ def add_to(app: typer.Typer, token: typer.Typer) -> None:
 
 def serve(
     url: Url,
-    host: Annotated[str, typer.Option(help="Where to listen; beyond this machine only with --tokens.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address; beyond this machine only with --tokens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8080,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
     tokens: Annotated[Path | None, typer.Option(help="A file that `holdfast token make` wrote.")] = None,
     rate: Annotated[float, typer.Option(help="Requests a second of one token; 0: no limit.")] = 0.0,
     connections: Annotated[int, typer.Option(help="Open connections of one process.")] = 1000,
-    connections_each: Annotated[int, typer.Option(help="Of them, those of one address.")] = 250,
+    connections_each: Annotated[int, typer.Option(help="Open connections of one address.")] = 250,
     proxy: Annotated[
         list[str] | None,
         typer.Option(metavar=LIST, help="Proxies whose X-Forwarded-For and -Proto count: addresses or networks."),
@@ -45,7 +45,7 @@ def serve(
     body: Annotated[int, typer.Option(help="Bytes of a request's body.")] = 1 << 20,
     certificate: Annotated[Path | None, typer.Option(help="For TLS: a file with the certificate chain.")] = None,
     key: Annotated[Path | None, typer.Option(help="For TLS: a file with the private key.")] = None,
-    root_path: Annotated[str, typer.Option(help="Where a proxy has it, such as /holdfast.")] = "",
+    root_path: Annotated[str, typer.Option(help="The path under which a proxy serves it, such as /holdfast.")] = "",
     allow: Allow = None,
 ) -> None:
     """Make decisions over HTTP, with a page.
@@ -100,8 +100,8 @@ def make_token(
     file: TokensFile,
     role: Annotated[str, typer.Option(help="read, decide or admin; each may do all that those before it may.")],
     game: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Only for these games.")] = None,
-    note: Annotated[str, typer.Option(help="What it is for.")] = "",
-    lifetime: Annotated[str | None, typer.Option(help="How long it is valid, such as 12h or 90d.")] = None,
+    note: Annotated[str, typer.Option(help="A note on its purpose.")] = "",
+    lifetime: Annotated[str | None, typer.Option(help="The time it is valid, such as 12h or 90d.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a token and print it: it cannot be shown again."""
@@ -132,7 +132,7 @@ def list_tokens(file: TokensFile, as_json: AsJson = False) -> None:
 
 def revoke_token(
     file: TokensFile,
-    id: Annotated[str, typer.Argument(help="As `holdfast token list` shows it.")],
+    id: Annotated[str, typer.Argument(help="The id that `holdfast token list` shows.")],
     as_json: AsJson = False,
 ) -> None:
     """Make a token worthless, at once."""
