@@ -1,5 +1,6 @@
 """A game in words: who chose the arm, and how long it stays."""
 
+import re
 from datetime import timedelta
 
 from rich.console import Console
@@ -53,6 +54,19 @@ def test_a_game_of_conversations_says_how_many_are_open_and_what_the_next_draws(
     assert said(router).startswith("Block 4 drew ")
 
 
+def test_who_is_paused_is_said_though_another_arm_is_in_use(place):
+    router = place.open(policy=hf.Exp3(arms=["a", "b", "c"]), seed=1)
+    arm = router.ask().arm
+    one, two = (name for name in "abc" if name != arm)
+    router.pause(one, until=timedelta(minutes=10))
+    assert re.search(rf" {one} is paused until \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$", router.why)
+    router.resume(one)
+    router.pause(two)
+    assert router.why.endswith(f" {two} is paused until it is resumed.")
+    router.resume(two)
+    assert "paused" not in router.why
+
+
 def test_a_policy_that_does_not_know_its_probabilities_says_none(place):
     router = place.open(policy=hf.ThompsonSampling(arms=["a", "b", "c"]), seed=3)
     first = router.ask()
@@ -62,7 +76,7 @@ def test_a_policy_that_does_not_know_its_probabilities_says_none(place):
     key = router.ask(key="k1")
     assert of_key(router, key).startswith("Conversation k1 drew ")
     assert "probability" not in of_key(router, key)
-    assert said(router).endswith(" 1 conversation open.")
+    assert said(router).endswith(" 1 conversation open. a is paused until it is resumed.")
 
 
 def test_arms_beyond_the_most_likely_are_said_together(place):

@@ -198,7 +198,7 @@ def test_mistakes_are_answered_with_parameter_rule_and_value():
     refused(r"policies must not be empty", policies=[])
     refused(r"policies must be policies such as holdfast\.Exp3\(8\), in a list or by name; got 3", policies=3)
     refused(r"policies must all be policies such as holdfast.Exp3\(8\); got 'exp3'", policies=["exp3"])
-    refused(r"environment must be an environment such as", environment=[0.1, 0.2])
+    refused(r"environment must be an environment such as .*LossTable", environment=[0.1, 0.2])
     refused(r"horizon must be a whole number from 1 to \d+; got 0", horizon=0)
     refused(r"horizon must be a whole number from 1 to \d+; got 1e\+16", horizon=1e16)
     refused(r"replications must be a whole number from 1 to \d+; got 0", replications=0)

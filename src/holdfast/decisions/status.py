@@ -155,15 +155,19 @@ SHOWN = 5
 
 
 def why(transaction: Transaction, setup: Setup, now: float = -math.inf) -> str:
-    """Explain the current arm and how long it stays, and what breakers do, as of the latest time seen."""
-    return " ".join([_why(transaction, setup, now), *why_breakers(transaction.head, setup, now)])
+    """Explain the current arm and how long it stays, and who is paused, as of the latest time seen."""
+    return " ".join([_why(transaction, setup, now), *why_out(transaction.head, setup, now)])
 
 
-def why_breakers(head: Head, setup: Setup, now: float = -math.inf) -> Iterator[str]:
-    """Yield a sentence for each arm that a breaker keeps out of play, or would."""
-    clock = max(head.clock, now)
+def why_out(head: Head, setup: Setup, now: float = -math.inf) -> Iterator[str]:
+    """Yield a sentence for each arm that is paused, or that a breaker keeps out of play, or would."""
+    clock, written = max(head.clock, now), "%Y-%m-%d %H:%M:%S UTC"
+    for arm, end in setup.paused:
+        if end > clock:
+            until = "it is resumed" if end == math.inf else datetime.fromtimestamp(end, UTC).strftime(written)
+            yield f"{setup.name_of(arm)} is paused until {until}."
     for arm, fuse in fuses_of(head.breakers).items():
-        name, until = setup.name_of(arm), datetime.fromtimestamp(fuse.until, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        name, until = setup.name_of(arm), datetime.fromtimestamp(fuse.until, UTC).strftime(written)
         if fuse.tried is not None:
             yield f"{name} failed too often: one request tries it, and nobody else gets it until {until} or its loss."
         elif fuse.tripped:

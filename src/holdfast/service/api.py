@@ -21,7 +21,7 @@ from holdfast.decisions.options import checked_name, written_time
 from holdfast.decisions.requests import Ask, Change, Observe, SetAvailability, Tell
 from holdfast.decisions.rules import View
 from holdfast.decisions.settings import SETTINGS
-from holdfast.decisions.status import FIRST, DecisionRecord, open_decisions_of, record_of, why_breakers, why_drawn
+from holdfast.decisions.status import FIRST, DecisionRecord, open_decisions_of, record_of, why_drawn, why_out
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import HoldfastError, InvalidParameter, UnknownDecision
 from holdfast.policies.policy import Policy
@@ -237,7 +237,7 @@ def _decided(view: View, given: list[Decision]) -> tuple[Decided, int]:
         block = view.block(last.block)
     said = why_drawn(setup, block, last.arm, left, len(setup.active))
     if head.breakers:
-        said = " ".join([said, *why_breakers(head, setup)])
+        said = " ".join([said, *why_out(head, setup)])
     read = [(one.arm, view.blocks[one.block]) for one in given if one.block in view.blocks]
     replaced = sum(not drew.forced and arm != setup.name_of(drew.arm) for arm, drew in read)
     return Decided(_shown(given), 0 if block.key is not None else left, said), replaced

@@ -228,7 +228,7 @@ def _row(line: GameLine, now: float, home: str) -> list[str]:
 
 # The pages of a policy next to the rule that is held back, and of one arm next to another.
 
-LEVEL = "The interval has a level of 95 %, however often one looks."
+LEVEL = "The interval holds at 95 %, however often you look."
 
 
 async def show_comparison(service: Service, request: Request, client: Token) -> Response:
@@ -256,7 +256,7 @@ async def show_judgement(service: Service, request: Request, client: Token) -> R
         [str(found.against), number(found.of_against)],
         ["not all told yet", number(found.open)],
     ]
-    chances = "By the blocks and conversations begun while an arm had a share, weighted by their probabilities."
+    chances = "These are the blocks and conversations begun while an arm had a share, weighted by probability."
     parts = [
         element("p", f"{str(found)[0].upper()}{str(found)[1:]}.", class_="why"),
         as_table(["given to", f"of {number(found.units)} blocks or conversations"], rows, "units"),

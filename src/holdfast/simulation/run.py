@@ -193,7 +193,8 @@ def simulate(
     ['policy', 'replication', 'round', 'pseudo_regret', 'switches', 'regret_with_switching', 'total_loss', 'total_cost']
     """
     if not isinstance(environment, Environment):
-        raise InvalidParameter("environment", "must be an environment such as holdfast.Bernoulli", environment)
+        rule = "must be an environment such as holdfast.Bernoulli, or holdfast.LossTable for an array of losses"
+        raise InvalidParameter("environment", rule, environment)
     environment.check_itself()
     rounds = checked_horizon(horizon, environment)
     named = _named(policies)
