@@ -78,8 +78,8 @@ def test_players_and_one_player_are_shown(url):
     assert json.loads(run("show", url, "chat", "--json"))["rounds"] == 58
     assert "holding nothing yet" in run("show", url, "new")
     with hf.open(url, "new") as router:
-        arm = router.ask().arm
-    assert f"holding {arm} until the next decision" in run("show", url, "new")
+        held = router.ask().arm
+    assert f"holding {held} until the next decision" in run("show", url, "new")
 
 
 @pytest.fixture
