@@ -9,6 +9,7 @@ import pytest
 from games import POLICIES, SWITCH, loss_of, refuse, snapshot
 
 import holdfast as hf
+from holdfast.decisions.models import FORMAT
 from holdfast.errors import error_from_json, error_to_json
 
 
@@ -232,8 +233,8 @@ def test_a_process_that_runs_while_the_store_is_converted_writes_nothing_more(pl
     router = place.open(policy=SWITCH, seed=1)
     decision = router.ask()
     with router.store.transaction(1, writing=True) as transaction:
-        transaction.write("UPDATE holdfast_schema SET version = ?", [(2,)])
-        transaction.write("UPDATE holdfast_heads SET format = ?", [(2,)])
+        transaction.write("UPDATE holdfast_schema SET version = ?", [(FORMAT + 1,)])
+        transaction.write("UPDATE holdfast_heads SET format = ?", [(FORMAT + 1,)])
     with_a_fallback = router.ask(fallback="b")
     assert (with_a_fallback.arm, with_a_fallback.recorded) == ("b", False)
     calls = [

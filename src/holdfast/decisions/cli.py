@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 from rich.console import Console
@@ -25,13 +25,15 @@ from holdfast.decisions.options import HELP, METAVAR, options_of, written_time
 from holdfast.decisions.requests import Ask
 from holdfast.decisions.router import Router
 from holdfast.decisions.settings import KEEP, Settings
-from holdfast.decisions.stores import parse_address, store_at
+from holdfast.decisions.stores import LASTING, Address, parse_address, store_at
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of, make_policy
 from holdfast.text import columns, counted
 
-Url = Annotated[str, typer.Argument(help="sqlite:///file or postgresql://user@host/database.")]
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+Url = Annotated[str, typer.Argument(help=f"{LASTING}.")]
 Name = Annotated[str, typer.Argument(help="The name of the game.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
 SwitchingCost = Annotated[float | None, typer.Option(help="λ, what one switch costs.")]
@@ -86,10 +88,10 @@ IN_A_SHELL: dict[str, tuple[Any, str | None]] = {
 """The type of an option and what stands for its value, by how a request writes the field."""
 
 
-def with_options(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_options(*kinds: type) -> Callable[[Verb], Verb]:
     """Give a command an option for each field of a request or setting of a game, instead of its ``**options``."""
 
-    def give(verb: Callable[..., None]) -> Callable[..., None]:
+    def give(verb: Verb) -> Verb:
         signature = inspect.signature(verb, eval_str=True)
         parameters = {one.name: one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD}
         for name, (field, written) in (one for kind in kinds for one in options_of(kind).items()):
@@ -303,27 +305,22 @@ def judge(
     return found.to_json(), str(found)
 
 
+@on_a_game
 @with_options(Settings)
 def change(
-    url: Url,
-    name: Name,
+    router: Router,
     switching_cost: SwitchingCost = None,
     add: Annotated[list[str] | None, typer.Option(metavar=LIST, help="New arms.")] = None,
     retire: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Arms that shall not be played again.")] = None,
     reason: Reason = None,
-    as_json: AsJson = False,
-    allow: Allow = None,
     **options: Any,
-) -> None:
+) -> tuple[Any, str]:
     """Change the settings of a game, from its next block on."""
     given = _settings(options)
     if switching_cost is None and not (add or retire or given):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        router.change(
-            switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), reason=reason, **given
-        )
-    print(json.dumps({"name": name}) if as_json else "changed")
+    router.change(switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), reason=reason, **given)
+    return {"name": router.name}, "changed"
 
 
 @on_a_game
@@ -434,13 +431,17 @@ def restore(
         print("restored" if kept is None else f"restored; what was there is in {printable(kept)}")
 
 
-def _store(url: str, *, new: bool = False) -> str:
-    """The URL, if there is a store; a game may begin in a new one."""
+def lasting_store(url: str, outlived: str) -> Address:
+    """Return the address of a store, which must outlive the command or the server."""
     address = parse_address(url)
     if address.kind == "memory":
-        raise InvalidParameter(
-            "url", "must be a store that outlives the command: sqlite:///file or postgresql://…", url
-        )
+        raise InvalidParameter("url", f"must be a store that outlives the {outlived}: {LASTING}", url)
+    return address
+
+
+def _store(url: str, *, new: bool = False) -> str:
+    """The URL, if there is a store; a game may begin in a new one."""
+    address = lasting_store(url, "command")
     if address.kind == "sqlite" and not new and not Path(address.path).exists():
         rule = "must be a store that exists; `holdfast store ask` with --policy begins one"
         raise InvalidParameter("url", rule, address.shown)

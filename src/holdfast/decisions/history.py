@@ -266,14 +266,14 @@ class History:
         unit that is open counts with all that its loss can be, so that a loss that never comes makes the interval a
         little wider and stops nothing. Units without a rule are left out, and counted.
         """
-        setup, gone = self._executor.read(lambda transaction, setup: (setup, transaction.head.gone))
+        setup, gone = self._executor.read(_setup_and_gone)
         share, (low, high) = setup.settings.holdback, setup.bounds
         every = list(_units(self.blocks(), setup, max(setup.settings.held_since, gone)))
         units = [unit for unit in every if 0.0 < unit.share < 1.0]
         if not units and not 0.0 < share < 1.0:
             rule = "must be between 0 and 1 to compare: a part by the rule, a part by the policy"
             raise InvalidParameter("holdback", rule, share)
-        began, held, sizes, costs, shares, prices = zip(*units, strict=True) if units else ((), (), (), (), share, 0.0)
+        _, held, sizes, costs, shares, prices = zip(*units, strict=True) if units else ((), (), (), (), share, 0.0)
         found = holdout.compare(
             costs,
             np.array(held, dtype=np.bool_),
@@ -283,8 +283,7 @@ class History:
             confidence=confidence,
         )
         without = sum(unit.share < 0.0 for unit in every)
-        since = datetime.fromtimestamp(began[0], UTC).date() if units else None
-        return replace(found, since=since, without_rule=without)
+        return replace(found, since=_since(units), without_rule=without)
 
     def judge(self, arm: int | str, against: int | str, confidence: float = 0.95) -> holdout.Judgement:
         """Return whether an arm is better than another, as `Router.judge`.
@@ -294,7 +293,7 @@ class History:
         arm, against, confidence
             See `Router.judge`.
         """
-        setup, gone = self._executor.read(lambda transaction, setup: (setup, transaction.head.gone))
+        setup, gone = self._executor.read(_setup_and_gone)
         one, other = (_arm_judged(setup, what, name) for what, name in (("arm", arm), ("against", against)))
         if one == other:
             raise InvalidParameter("against", "must be another arm", against)
@@ -303,10 +302,9 @@ class History:
         costs, given = [unit.cost for unit in units], np.array([unit.side for unit in units], dtype=np.int64)
         chances, sizes = [unit.chances for unit in units], [unit.size for unit in units]
         found = holdout.judge(costs, given, chances, weights=sizes, bounds=setup.bounds, confidence=confidence)
-        began = datetime.fromtimestamp(units[0].began, UTC).date() if units else None
         counts, waiting = [int((given == side).sum()) for side in (0, 1)], sum(math.isnan(cost) for cost in costs)
         said = arm, against, len(units), counts[0], counts[1]
-        return holdout.Judgement(*said, *found, confidence=confidence, since=began, open=waiting)
+        return holdout.Judgement(*said, *found, confidence=confidence, since=_since(units), open=waiting)
 
     def compact(self, keep: int) -> int:
         """Remove the rows of settled blocks except the last `keep`, and give back their room. Return how many.
@@ -427,6 +425,10 @@ def _judged(blocks: Iterable[Block], setup: Setup, since: int, arms: tuple[int, 
         yield Judged(block.began, side, size, _mean_loss(block, setup) if side >= 0 else 0.0, chances)
 
 
+def _since(units: Sequence[Unit] | Sequence[Judged]) -> date | None:
+    return datetime.fromtimestamp(units[0].began, UTC).date() if units else None
+
+
 def _arm_judged(setup: Setup, parameter: str, name: int | str) -> int:
     if name not in setup.names:
         known = ", ".join(map(repr, setup.names))
@@ -497,6 +499,10 @@ def _draw(block: Block, names: Sequence[int | str]) -> dict[str, Any]:
         elif block.forced:
             return {}
         return {"drawn": names[arm], "drawn_probability": probability}
+
+
+def _setup_and_gone(transaction: Transaction, setup: Setup) -> tuple[Setup, int]:
+    return setup, transaction.head.gone
 
 
 def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:

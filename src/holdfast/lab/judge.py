@@ -22,7 +22,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import numpy as np
 
 from holdfast.numerics.layout import Array
-from holdfast.numerics.statistics import interval, student_quantile
+from holdfast.numerics.statistics import interval, log_choose, student_quantile
 from holdfast.text import three_digits
 
 COST = "regret_with_switching"
@@ -239,7 +239,7 @@ def share_interval(count: int, runs: int, confidence: float) -> tuple[float, flo
     [0.1283, 0.8717]
     """
     tail = (1 - confidence) / 2
-    logs = np.array([math.lgamma(runs + 1) - math.lgamma(k + 1) - math.lgamma(runs - k + 1) for k in range(runs + 1)])
+    logs = np.array([log_choose(runs, k) for k in range(runs + 1)])
 
     def at_least(k: int, share: float) -> float:
         number = np.arange(k, runs + 1)

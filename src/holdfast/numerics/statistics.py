@@ -114,7 +114,7 @@ def p_value(sample: ArrayLike) -> float:
     high = min(math.pi / 2, low + 12 / math.sqrt(degrees))  # beyond, there is less than 10⁻³⁰ of it
     half = (high - low) / 2
     inside = np.cos(low + half * (nodes + 1)) ** (degrees - 1)
-    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(math.pi)
+    scale = _student_scale(degrees)
     return min(1.0, 2 * scale * half * float(weights @ inside))
 
 
@@ -144,7 +144,7 @@ def quantile(sample: ArrayLike, share: float, confidence: float = 0.95) -> tuple
     values = np.sort(np.asarray(sample, dtype=np.float64))
     n = len(values)
     place = min(max(math.ceil(share * n - 1e-9), 1), n)
-    chances = [math.exp(_log_choose(n, k) + k * math.log(share) + (n - k) * math.log1p(-share)) for k in range(n + 1)]
+    chances = [math.exp(log_choose(n, k) + k * math.log(share) + (n - k) * math.log1p(-share)) for k in range(n + 1)]
     below = list(itertools.accumulate(chances))  # P(B ≤ k)
     first = sum(chance <= rest for chance in below)  # the largest l with P(B < l) ≤ rest
     last = next((k + 1 for k in range(n) if below[k] >= 1.0 - rest), n + 1)  # the smallest u with P(B ≥ u) ≤ rest
@@ -153,7 +153,13 @@ def quantile(sample: ArrayLike, share: float, confidence: float = 0.95) -> tuple
     return float(values[place - 1]), low, high
 
 
-def _log_choose(n: int, k: int) -> float:
+def _student_scale(degrees: int) -> float:
+    """Return the factor of Student's density in terms of the angle θ."""
+    return math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(math.pi)
+
+
+def log_choose(n: int, k: int) -> float:
+    """Return the logarithm of the number of ways to choose k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
@@ -193,7 +199,7 @@ def student_quantile(probability: float, degrees: int) -> float:
         return math.fsum(term / degrees**power for power, term in enumerate(terms))
     angle_low, angle_high = 0.0, math.pi / 2
     nodes, weights = _nodes()
-    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(math.pi)
+    scale = _student_scale(degrees)
     for _ in range(60):  # with t = √ν tan θ the density is scale · cos^{ν−1} θ
         angle = (angle_low + angle_high) / 2
         inside = np.cos(angle / 2 * (nodes + 1)) ** (degrees - 1)

@@ -22,7 +22,7 @@ from holdfast.files import claimed
 from holdfast.numerics.layout import Array
 from holdfast.numerics.statistics import student_quantile
 from holdfast.replays.advice import exact
-from holdfast.replays.report import WIDTH, table_of
+from holdfast.replays.report import WIDTH, filled, table_of
 from holdfast.report.html import Column, Section, page, paragraph, table
 from holdfast.results import parquet_bytes
 from holdfast.runs import Outputs, document
@@ -605,8 +605,7 @@ class LogEvaluation:
         parts = [textwrap.fill(printable(self._head()), WIDTH)]
         parts += [table_of(self._table(lam)) for lam in self.switching_costs]
         lines = [*(f"* {note}" for note in self.notes), *self._refusals()]
-        parts += [textwrap.fill(printable(line), WIDTH, subsequent_indent="  ") for line in lines]
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, *(filled([line]) for line in lines)])
 
     def _page(self) -> str:
         sections = []

@@ -217,10 +217,10 @@ def as_text(replay: Replay) -> str:
     parts = [textwrap.fill(printable(_head(replay)), WIDTH)]
     for lam in replay.switching_costs:
         parts.append(table_of(_table(replay.standings[lam, WHOLE])))
-        parts.append(_filled(_said(replay, lam)))
+        parts.append(filled(_said(replay, lam)))
     if replay.notes:
-        parts.append(_filled([f"* {note}" for note in replay.notes]))
-    parts.append(_filled([f"What to do: {replay.recommendation}"]))
+        parts.append(filled([f"* {note}" for note in replay.notes]))
+    parts.append(filled([f"What to do: {replay.recommendation}"]))
     return "\n\n".join(parts)
 
 
@@ -230,7 +230,8 @@ def table_of(rows: Sequence[Sequence[str]]) -> str:
     return text_table(head, body, width=WIDTH)
 
 
-def _filled(lines: Sequence[str]) -> str:
+def filled(lines: Sequence[str]) -> str:
+    """Wrap each of some lines for a terminal."""
     return "\n".join(
         textwrap.fill(printable(line), WIDTH, subsequent_indent="  ", break_on_hyphens=False) for line in lines
     )

@@ -12,9 +12,8 @@ import typer
 
 from holdfast.checks import real_number, whole_number
 from holdfast.command_line import LIST, Command, names
-from holdfast.decisions.cli import Allow, AsJson, Url, when
+from holdfast.decisions.cli import Allow, AsJson, Url, lasting_store, when
 from holdfast.decisions.options import written_time
-from holdfast.decisions.stores import parse_address
 from holdfast.errors import InvalidParameter, MissingExtra, printable
 
 TokensFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file with the tokens' hashes.")]
@@ -58,8 +57,7 @@ def serve(
         from holdfast.service.server import checked_proxy, serve as serve_store
     except ModuleNotFoundError as error:
         raise MissingExtra(f"serving needs {error.name}: pip install 'holdfast[serve]'") from None
-    if parse_address(url).kind == "memory":
-        raise InvalidParameter("url", "must be a store that outlives the server: sqlite:///file or postgresql://…", url)
+    lasting_store(url, "server")
     if key is not None and certificate is None:
         raise InvalidParameter("certificate", "must be given along with --key", None)
     if not re.fullmatch(r"(/[\w.~-]+)*/?", root_path, re.ASCII):

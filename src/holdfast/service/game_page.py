@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
@@ -82,12 +82,11 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
     parts = [
         element("p", _settings(view), class_="quiet"),
         _standing(board, line, f"{service.root}/v1/games/{quote(name, safe='')}/events"),
-        element("section", element("h2", "Arm held"), _lanes(board)),
+        _section("Arm held", _lanes(board)),
         element(
             "div",
-            element(
-                "section",
-                element("h2", "Cost so far"),
+            _section(
+                "Cost so far",
                 _about_cost(view, board.lines),
                 _link_to_comparison(view, home),
                 _links_to_judgements(view, home),
@@ -95,24 +94,33 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
                 _cost_chart(view, board.lines, often, by_time),
                 id="cost",
             ),
-            element(
-                "section",
-                element("h2", "Drawn with probability"),
+            _section(
+                "Drawn with probability",
                 _about_draws(view, board.lines),
                 _draws_chart(view, board.lines, often, by_time),
                 id="drawn",
             ),
             class_="two",
         ),
-        element("section", element("h2", "Arms"), _arms(board)),
-        element("section", element("h2", "How late losses come"), _lateness(board.waits)),
-        element("section", element("h2", "Switching cost λ"), change_cost(view, client, home)),
-        element("section", element("h2", "Pause or pin an arm"), change_arms(view, client, home)),
-        element("section", element("h2", "Add or retire an arm"), arms_in_play(view, client, home)),
-        element("section", element("h2", "Follow a decision"), _lookup(home)),
-        element("section", element("h2", "Last changes"), last_changes(board.changes, home)),
+        _section("Arms", _arms(board)),
+        _section("How late losses come", _lateness(board.waits)),
+        _section("Switching cost λ", change_cost(view, client, home)),
+        _section("Pause or pin an arm", change_arms(view, client, home)),
+        _section("Add or retire an arm", arms_in_play(view, client, home)),
+        _section("Follow a decision", _lookup(home)),
+        _section("Last changes", last_changes(board.changes, home)),
     ]
     return page(service.root, name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
+
+
+def _section(title: str, *parts: Html, **attributes: str) -> Html:
+    return element("section", element("h2", title), *parts, **attributes)
+
+
+def _facts(named: Mapping[str, str], class_: str) -> Html:
+    """Return names and their values, each pair in a box."""
+    rows = [element("div", element("dt", term), element("dd", value)) for term, value in named.items()]
+    return element("dl", *rows, class_=class_)
 
 
 def _lookup(home: str) -> Html:
@@ -141,8 +149,7 @@ async def show_decision(service: Service, request: Request, client: Token) -> Re
         "counted as": "–" if found.counted is None else repr(found.counted),
         "learnt": found.learnt,
     }
-    rows = [element("div", element("dt", term), element("dd", value)) for term, value in named.items()]
-    parts = [element("p", found.why, class_="why"), element("dl", *rows, class_="facts")]
+    parts = [element("p", found.why, class_="why"), _facts(named, "facts")]
     return page_on_game(service, name, f"Decision {found.id}", *parts, client=client)
 
 
@@ -189,11 +196,7 @@ def _standing(board: Board, line: GameLine, events: str) -> Html:
         "div",
         element("p", board.why, class_="why"),
         *(warnings if line.warnings else []),
-        element(
-            "dl",
-            *(element("div", element("dt", term), element("dd", value)) for term, value in figures.items()),
-            class_="figures",
-        ),
+        _facts(figures, "figures"),
         id="standing",
         data_live="yes",
         data_events=events,

@@ -577,11 +577,7 @@ def standing(transaction: Transaction, setup: Setup, now: float) -> dict[str, An
         "revision": head.revision,
         "rounds": head.asked,
         "switches": head.switches,
-        "arm": held.arm,
-        "hold": held.hold,
-        "block": held.block,
-        "conversations": held.conversations,
-        "why": held.why,
+        **{name: getattr(held, name) for name in ("arm", "hold", "block", "conversations", "why")},
         "paused": _paused(transaction, setup, now),
         "pinned": pinned(transaction, setup, now),
     }

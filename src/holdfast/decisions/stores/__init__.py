@@ -19,6 +19,8 @@ from holdfast.decisions.stores.sql import Store
 from holdfast.errors import HINT, InvalidParameter, MissingExtra, nearest, printable
 
 STORES = "'memory:', 'sqlite:///file' or 'postgresql://user@host/database'"
+LASTING = "sqlite:///file or postgresql://user@host/database"
+"""Addresses of stores that outlive a process, as a shell shows them."""
 RULE = f"must be {STORES}, or in holdfast.open a server such as 'http://host:port'"
 SERVERS = ("http://", "https://")
 FILE = re.compile(r"[\w ./\\-]+\.(db|db3|sqlite|sqlite3)", re.IGNORECASE)
