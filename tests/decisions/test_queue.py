@@ -87,6 +87,17 @@ def test_a_place_is_given_up_at_the_deadline(log, queues):
     assert standing(log) == 1
 
 
+def test_a_queue_that_a_fork_closes_in_the_middle_of_a_call_says_nothing(log):
+    """The connection that was closed with it says so."""
+    serving, waiting = Queue(log), Queue(log)
+    serving.wait(time.monotonic() + SOON)
+    for queue in (serving, waiting):
+        queue.close()
+    serving.leave()
+    waiting.wait(time.monotonic() + SOON)
+    assert standing(log) == 0
+
+
 def hold(url: str, ready: Any) -> None:
     store: Any = hf.open(url, "game").store
     store.names()

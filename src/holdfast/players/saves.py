@@ -20,8 +20,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from holdfast.checks import real_number
 from holdfast.errors import BadSavedState, Words
 from holdfast.numerics.layout import Layout
@@ -113,9 +111,8 @@ def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[s
         size = rows.stop - rows.start
         needed = "a number per arm" if size == n_arms else f"{size} numbers"
         must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {needed}")
-        numbers = np.array([real_number(name, value) for value in values[name]])
-        checked[name] = numbers.tolist()
-    if any(np.any(numbers) for numbers in checked.values()):
+        checked[name] = [real_number(name, value) for value in values[name]]
+    if any(any(numbers) if isinstance(numbers, list) else numbers for numbers in checked.values()):
         rule = layout.broken_rule(checked, n_arms)
         must_be(rule is None, f"{what}: {rule}")
     return checked

@@ -466,7 +466,7 @@ class AdaptiveTsallisSwitch(Policy):
             "inverse_sqrt_k": 1.0 / root_K,
             "per_two_memories": 0.5 / self.constants.memory,
         }
-        return AdaptiveParams(**asdict(self.constants) | derived)
+        return AdaptiveParams(**vars(self.constants) | derived)
 
     def settings(self) -> dict[str, Any]:
         return super().settings() | {"constants": asdict(self.constants)}

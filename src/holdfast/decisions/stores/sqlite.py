@@ -42,7 +42,7 @@ from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 if sys.platform == "linux":
     import fcntl
-    from socket import AF_UNIX, MSG_DONTWAIT, SOCK_DGRAM, socket
+    from socket import AF_UNIX, MSG_DONTWAIT, SO_RCVTIMEO, SOCK_DGRAM, SOL_SOCKET, socket
 
 BUSY = 0.1
 """Seconds that SQLite itself waits for others; Python repeats this and handles Ctrl-C in between."""
@@ -290,8 +290,8 @@ class SqliteStore(Store):
                     transaction.start(rounds)
                 yield transaction
                 connection.execute("COMMIT")
-                if writing and self._queue is not None:
-                    self._queue.leave()  # the next one starts while this one looks at its files
+                if writing and (queue := self._queue) is not None:
+                    queue.leave()  # the next one starts while this one looks at its files
                 if writing and self._connection is connection and (what := self._lost()):
                     raise self._taken_away(what)  # what was written to a deleted log is not acknowledged
             except BaseException as error:
@@ -302,8 +302,8 @@ class SqliteStore(Store):
                 raise
         finally:
             self._calls.busy = False
-            if writing and self._queue is not None and self._lock._is_owned():
-                self._queue.leave()
+            if writing and (queue := self._queue) is not None and self._lock._is_owned():
+                queue.leave()
             if self._lock._is_owned():
                 self._lock.release()
 
@@ -314,10 +314,10 @@ class SqliteStore(Store):
                 if self.stale:
                     raise self._taken_away(self._what)
                 connection = self._connection or self._connected()
-                if writing and self._queue is not None:
-                    self._queue.wait(deadline)
                 if what := self._lost():
                     raise self._taken_away(what)
+                if writing and (queue := self._queue) is not None:
+                    queue.wait(deadline)  # last: what one does in one's turn all others wait for
                 connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
                 return connection
             except sqlite3.Error as error:
@@ -367,8 +367,8 @@ def _place(address: Address) -> Path:
 FIRST, END = 1 << 61, 1 << 62
 """The first place, as an offset, and the end of all places; the log never gets there."""
 
-LOOK = 0.001
-"""Seconds after which one looks that was not rung for: a process that was killed does not ring."""
+LOOK = struct.pack("ll", 0, 1000)
+"""Seconds and microseconds after which one looks that was not rung for: a process that was killed does not ring."""
 
 
 class Queue:
@@ -376,7 +376,7 @@ class Queue:
 
     def __init__(self, path: str) -> None:
         self._bell = socket(AF_UNIX, SOCK_DGRAM)
-        self._bell.settimeout(LOOK)
+        self._bell.setsockopt(SOL_SOCKET, SO_RCVTIMEO, LOOK)  # `settimeout` would poll before each call
         self._number = random.SystemRandom().randrange(1, 1 << 31)
         self._bell.bind(_address(self._number))
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -400,21 +400,22 @@ class Queue:
             return  # SQLite was busy all the same: another program has locked the file
         self._place = FIRST + time.monotonic_ns()
         place = LOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, self._place, self._number, 0)
-        fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, place)
-        while self._first_before(self._place) and time.monotonic() < deadline:
-            with suppress(TimeoutError):
-                self._bell.recv(1)
+        with suppress(OSError):  # a fork has closed it in the middle of the call
+            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, place)
+            while self._first_before(self._place) and time.monotonic() < deadline:
+                with suppress(BlockingIOError):
+                    self._bell.recv(1)
 
     def leave(self) -> None:
         """Let the next one go on."""
         if self._place:
             place = LOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, self._place, self._number, 0)
-            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, place)
             self._place = 0
-            if number := self._first_before(END):
-                with suppress(OSError):  # it is elsewhere, or was rung for often enough
+            with suppress(OSError):  # closed as above; or the next one is elsewhere, or was rung for often enough
+                fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, place)
+                if number := self._first_before(END):
                     self._bell.sendto(b"", MSG_DONTWAIT, _address(number))
-                os.sched_yield()  # else it may have to wait for this processor
+                    os.sched_yield()  # else it may have to wait for this processor
 
     def _first_before(self, end: int) -> int:
         """Return the number of the first one in the queue, if it came before `end`; else 0."""
