@@ -367,7 +367,7 @@ def _place(address: Address) -> Path:
 FIRST, END = 1 << 61, 1 << 62
 """The first place, as an offset, and the end of all places; the log never gets there."""
 
-LOOK = struct.pack("ll", 0, 1000)
+LOOK = struct.pack("ll", 0, 4000)
 """Seconds and microseconds after which one looks that was not rung for: a process that was killed does not ring."""
 
 
