@@ -329,6 +329,9 @@ def test_a_proxy_may_have_it_under_a_path(tmp_path):
                 if "events" not in place and "/change" not in place and "out" not in place:
                     assert web("GET", place).status == 200, place
         assert web("GET", "/tools/holdfast").status == 200
+        assert "holdfast token make" in web("GET", "/tools/holdfast/login").body.decode()
+        refused = web("POST", "/tools/holdfast/login", b"token=x", content_type=form)
+        assert (refused.status, "That is no valid token." in refused.body.decode()) == (401, True)
         entered = web("POST", "/tools/holdfast/login", f"token={token}".encode(), content_type=form)
         assert entered.headers["location"] == "/tools/holdfast/"
         assert "Path=/tools/holdfast;" in entered.headers["set-cookie"]

@@ -283,7 +283,8 @@ def _login(root: str, wrong: bool = False) -> Response:
         action=f"{root}/login",
         class_="change",
     )
-    words = element("p", "That is no valid token.", class_="warning", role="alert") if wrong else Html("")
+    words = element("p", "That is no valid token.", class_="warning", role="alert")
+    words = words if wrong else element("p", "Tokens are made by `holdfast token make`.", class_="quiet")
     return page(root, "Sign in", words, form, status=401 if wrong else 200)
 
 
