@@ -80,7 +80,7 @@ def test_a_fleet_of_ten_thousand_devices(folder):
 
 
 def test_the_first_lines_decide_and_load_nothing_heavy(folder):
-    program = example("import holdfast as hf\n\nrouter = hf.open") + "import sys\nprint(router.rounds, *sys.modules)"
+    program = example("import holdfast as hf\n\npolicy =") + "import sys\nprint(router.rounds, *sys.modules)"
     rounds, *modules = run(folder, sys.executable, "-c", program).split()
     loaded = set(modules)
     assert rounds == "1"
