@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from frozen_policies import WORLDS, policies, table, variants
+from shown import table as rows_of
 
 import holdfast as hf
 from holdfast.policies.registry import POLICIES
@@ -88,6 +89,32 @@ def test_other_costs(frozen: Frozen) -> None:
     del given["tsallis-switch-varying"]
     pairs = variants(HORIZON)["hedge-switch, pairs"]
     frozen("pairs", bits(given | {"hedge-switch, pairs": pairs}, world, [[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]]))
+
+
+@pytest.mark.plain
+@pytest.mark.skipif(not PLAIN, reason="takes too long to compile")
+def test_rarer_options(net: Callable[[str, Any], None]) -> None:
+    """Every number at every checkpoint."""
+    world, both = hf.Bernoulli([0.2, 0.5, 0.6]), [hf.Exp3(3), hf.TsallisSwitch(3, switching_cost=0.5)]
+    few = {"horizon": 300, "replications": 2, "seed": 5, "progress": False, "checkpoints": [1, 77, 299]}
+    lines = []
+    given: dict[str, dict[str, Any]] = {
+        "paired": {"switching_cost": 0.5, "paired": True},
+        "late": {"switching_cost": 0.5, "delay": hf.Delay(2, 9, lost=0.1)},
+        "late by arm": {"switching_cost": 0.5, "delay": hf.Delay([0, 3, 5], missing="drop", lost=[0.0, 0.5, 1.0])},
+        "a power": {"switching_cost": hf.Power(0.5, 2.0)},
+        "by block": {"switching_cost": [0.5 + n % 3 for n in range(300)]},
+        "pairs": {"switching_cost": [[0, 1, 2], [1, 0, 1.5], [2, 1, 0]]},
+        "short list": {"switching_cost": [0.5, 1.0]},
+        "negative": {"switching_cost": -1.0},
+        "bad marks": {"switching_cost": 0.5, "checkpoints": [0]},
+    }
+    for name, options in given.items():
+        try:
+            lines += [f"== {name}", *rows_of(hf.simulate(both, world, **{**few, **options}).frame)]
+        except hf.HoldfastError as error:
+            lines.append(str(error))
+    net("rarer options", lines)
 
 
 @pytest.mark.plain
