@@ -97,9 +97,9 @@ def test_stores_that_cannot_be_used(tmp_path, url):
     assert refused("store", "ask", "memory:", "g", *BEGIN)[0] == 2
 
 
-def test_usage(url):
+def test_usage(url, asked):
     wrong = (("tell", url), ("nope",), ("list", url, "--nope"), ("list", url, "more"), ("ask", url, "g", "-n", "x"))
-    for words in (*wrong, ("change", url, "g")):
+    for words in (*wrong, ("change", url, "jobs")):
         code, message, _ = refused("store", *words)
         assert code == 2
         assert re.search(r"\(see holdfast store( \w+)? --help\)$", message)
