@@ -66,7 +66,7 @@ ROOMS = {
         ),
     ),
     "bounds": Room(
-        ("bounds/*.py",), ("tests/bounds", "tests/frozen/test_numbers.py", "tests/policies/adaptive/test_bounds.py")
+        ("bounds/*.py",), ("tests/bounds", "tests/frozen/test_arguments.py", "tests/policies/adaptive/test_bounds.py")
     ),
     "policies": Room(
         ("policies/*.py",),

@@ -16,6 +16,7 @@ from shown import answer, answers, shown
 import holdfast as hf
 from holdfast import bounds, checks, text
 from holdfast.decisions import holdout
+from holdfast.decisions.settings import Budget, Ramp
 from holdfast.environments import ENVIRONMENTS
 from holdfast.numerics import hindsight, random, regret, schedules, simplex, statistics
 from holdfast.policies.registry import make_policy
@@ -201,6 +202,10 @@ def test_numbers_as_text(net):
     calls["decimals"] = lambda: [
         text.decimals(some) for some in ([], [0.5], [5, 1000], [5, 999.9], [10, 50], [100, 1e4], [9.99, math.inf, 0])
     ]
+    calls["budgets"] = lambda: [
+        Budget(n, x).words for n in (1, 9) for x in (1.0, 60.0, 90.0, 3600.0, 5400.0, 86400.0, 9e4)
+    ]
+    calls["ramps"] = lambda: [Ramp(0.01, 0.5, 60.0, 5.0).at(x) for x in (0.0, 5.0, 20.0, 64.999, 65.0, 90.0)]
     calls["counts"] = lambda: [text.counted(n, "switch", "switches") for n in (0, 1, 2, 12345)]
     calls["lists"] = lambda: [text.listed_words(list("abcd")[:n]) for n in range(4)]
     calls["table"] = lambda: text.table(["name", "cost"], [["a", "1.5"], ["a long name", "12,345.0"]], width=20)

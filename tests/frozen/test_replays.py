@@ -27,6 +27,7 @@ GAPS = HOURS.with_columns(west=pl.when(pl.int_range(96) % 9 == 8).then(None).oth
 LONG = HOURS.unpivot(index="hour", variable_name="arm", value_name="loss").filter(pl.int_range(288) % 11 != 4)
 PAIRS = [[0.0, 0.1, 0.4], [0.2, 0.0, 0.3], [0.4, 0.5, 0.0]]
 EXP3, STAY = "exp3", "hold-forever"
+OWN_RULE = hf.Guarded(lambda told: len(told) // 5 % 3, n_arms=3, switching_cost=0.3)
 
 REPLAYS = {
     "whole": (HOURS, [EXP3, STAY, "tsallis-switch"], {"index": "hour", "switching_cost": [0.0, 0.05, 2.0]}),
@@ -36,7 +37,11 @@ REPLAYS = {
     "gaps, last": (GAPS, [EXP3], {"index": "hour", "fill": "last", "switching_cost": 0.3, "sees": "own"}),
     "gaps, unavailable": (GAPS, ["hedge-switch"], {"index": "hour", "missing": "unavailable", "switching_cost": 0.3}),
     "long": (LONG, [STAY], {"long": ["hour", "arm", "loss"], "fill": "last", "switching_cost": 0.2}),
-    "pairs": (LOSSES, [EXP3, STAY], {"switching_cost": PAIRS}),
+    "pairs": (
+        LOSSES,
+        [EXP3, STAY, OWN_RULE],
+        {"switching_cost": PAIRS},
+    ),
     "alike": (np.tile([[0.5, 0.5]], (40, 1)), [EXP3], {"switching_cost": 0.1}),
     "one dear round": (np.eye(3)[np.arange(30) % 3 * (np.arange(30) < 2)], [STAY], {"switching_cost": 0.5}),
 }
@@ -104,7 +109,12 @@ def test_logged_play(net, tmp_path):
     script.clock.now += 1e6
     script.router.settle()
     columns = {name: name for name in ("arm", "loss", "probability", "block")}
+    talks = Script("holdback, conversations", store_at("memory:"), Clock(), rounds=250)
+    list(talks.lines())
+    talks.clock.now += 1e6
+    talks.router.settle()
     for name, source, missing in (
+        ("talks", talks.router.history.log, None),
         ("file", file, None),
         ("game", script.router.history.log, None),
         ("game", script.router.history.log, 0.25),

@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,10 +11,10 @@ from urllib.parse import quote
 import pytest
 from scripted_games import Clock, Script
 from service import InThread
-from shown import lines_of_page, shown
+from shown import answer, lines_of_page, shown
 
 import holdfast as hf
-from holdfast.service.access import TokenFile
+from holdfast.service.access import MOST_LIFETIME, TokenFile
 
 SEEN = (
     "scale, drop, time, breaker",
@@ -257,7 +258,8 @@ def test_refusals(net, tokens, clock, folder):
             found = web(method, path.replace("ID", id), sent)
             said = lines_of(found, f"{method} {path} {str(body)[:120]}")
             lines += [line[:700] for line in said if not line.startswith(("type", "title", "status", "rule", "known"))]
-        net("refusals", lines)
+        lines += lines_of(web("GET", "/v1/games"), "what was refused")
+    net("refusals", lines)
 
 
 def test_tokens(net, tokens, clock, folder):
@@ -281,4 +283,7 @@ def test_tokens(net, tokens, clock, folder):
                 ("GET", "/", None),
             ):
                 lines += [*lines_of(web(method, path, body, **header), f"{role} {method} {path}")][:1]
+    for lifetime in (timedelta(0), MOST_LIFETIME, MOST_LIFETIME + timedelta(seconds=1)):
+        said = answer(lambda x=lifetime: file.make("read", lifetime=x))
+        lines.append(f"{lifetime} {said if said.startswith('Invalid') else 'made'}")
     net("tokens", lines)
