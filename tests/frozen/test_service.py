@@ -22,6 +22,7 @@ SEEN = (
     "ramp, operators",
     "few switches, tracking",
     "all losses",
+    "units, mean, rounds, little kept",
 )
 GAME = {"policy": "tsallis-switch", "arms": ["a", "b", "c"], "switching_cost": 1.5, "seed": 1}
 READ: tuple[str, ...] = (
