@@ -112,6 +112,14 @@ def check_fields(made: Any) -> None:
             object.__setattr__(made, one.name, one.metadata[CHECK](one.name, getattr(made, one.name)))
 
 
+def array_of(parameter: str, given: object, rule: str) -> NDArray[np.float64]:
+    """Return numbers, or rows of numbers, as a new array of floats; `rule` is what they must be."""
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter(parameter, rule, given) from None
+
+
 def number_range(parameter: str, value: object) -> tuple[float, float]:
     """Return `value` as (lowest, highest)."""
     rule = Words("must be two numbers ", RANGE, f", the first smaller, from {-LARGEST:g} to {LARGEST:g}")
@@ -186,6 +194,13 @@ def address_of(thing: Any) -> str:
     return str(thing.id) if ours else f"{kind.__module__}:{kind.__qualname__}"
 
 
+def settings_of(thing: Any, kind: str) -> dict[str, Any]:
+    """Return a policy or an environment as plain values: its name under its kind, then its parameters."""
+    values = {one.name: getattr(thing, one.name) for one in fields(thing) if one.init}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return {kind: address_of(thing)} | {name: value for name, value in plain.items() if value is not None}
+
+
 def import_from(folder: Path) -> None:
     """Let modules in this folder be imported, after everything installed."""
     path = str(folder.resolve())
@@ -244,10 +259,7 @@ def checked_costs(given: Any, n_arms: int, most: float) -> tuple[CostTable, tupl
     """
     size = f"{n_arms} x {n_arms}"
     rule = f"must be a table of {size} numbers from 0 to {most:g}, with zeros from each arm to itself"
-    try:
-        table = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter("switching_cost", rule, given) from None
+    table = array_of("switching_cost", given, rule)
     if table.shape != (n_arms, n_arms) or not ((table >= 0) & (table <= most)).all() or np.diag(table).any():
         raise InvalidParameter("switching_cost", rule, given)
     short: NDArray[np.float64] = table.copy()

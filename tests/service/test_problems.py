@@ -40,7 +40,7 @@ def told(**outcome):
 MADE = {
     "a loss out of range": (lambda: told(loss=7.0), 'begin the game with "units": [lowest, highest]'),
     "no scale": (lambda: told(latency=1.0), 'begin the game with "scale": {"latency": [0.2, 8.0]}, or report'),
-    "until": (lambda: opened().pause("a", until=600), "such as 10m, 2h or 2026-03-01T12:00:00Z"),
+    "until": (lambda: opened().pause("a", until=600), "10m, 2h or 2026-03-01T12:00:00Z"),
     "patience": (lambda: opened(patience=2.5), "must be a time such as 10m, a whole number of rounds"),
     "key life": (lambda: opened(key_life=3), "must be a time such as 10m, above 0"),
     "nothing available": (lambda: opened().ask(available=[]), 'PATCH with "resume"'),

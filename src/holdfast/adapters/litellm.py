@@ -181,7 +181,7 @@ class HoldfastRouting(CustomLogger):
     def _tried_by(self, request: Mapping[str, Any], key: str | None) -> set[str]:
         """Return the deployments at which this very request has failed; a deployment is not tried twice in a row."""
         name = str(request.get("litellm_trace_id") or key or "")
-        metadata = {**(request.get("litellm_metadata") or {}), **(request.get("metadata") or {})}
+        metadata = _metadata(request)
         if not (metadata.get("attempted_retries") or metadata.get("previous_models")):
             self._tried.pop(name, None)
         if len(self._tried) >= MOST_TRIED:
@@ -272,6 +272,10 @@ class _Game:
         self.look()
 
 
+def _metadata(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {**(request.get("litellm_metadata") or {}), **(request.get("metadata") or {})}
+
+
 def _id_of(deployment: Any) -> str | None:
     """Return a deployment's id, if it has one."""
     info = deployment.get("model_info") if isinstance(deployment, dict) else None
@@ -299,7 +303,7 @@ def conversation_of(messages: Any, request: Mapping[str, Any]) -> tuple[str | No
     The key is a hash of the session id; where there is none, of the messages up to the first of the user, without cache
     marks. Two callers never share one. The beginning shows in the messages only.
     """
-    metadata = {**(request.get("litellm_metadata") or {}), **(request.get("metadata") or {})}
+    metadata = _metadata(request)
     session = None
     if not metadata.get("litellm_session_id_generated"):  # one that is new in each request says nothing
         session = metadata.get("session_id") or request.get("litellm_session_id")

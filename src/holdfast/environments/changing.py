@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import flag, or_none, real, real_number, whole, whole_number
+from holdfast.checks import array_of, flag, or_none, real, real_number, whole, whole_number
 from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.layout import Array, PerArm, layout_of
@@ -523,10 +523,7 @@ def _as_tuples(row: Any) -> Any:
 def _table(name: str, given: object, dimensions: tuple[int, ...]) -> Array:
     """Return a table of numbers from 0 to 1."""
     rule = "must be a table of numbers from 0 to 1"
-    try:
-        table = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter(name, rule, given) from None
+    table = array_of(name, given, rule)
     if table.ndim not in dimensions or not table.size or not ((table >= 0.0) & (table <= 1.0)).all():
         raise InvalidParameter(name, rule, given)
     return table

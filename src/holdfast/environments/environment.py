@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import address_of, check_fields, made, number_range, whole_number
+from holdfast.checks import check_fields, made, number_range, settings_of, whole_number
 from holdfast.errors import TRUTH, InvalidParameter, Words
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import Stream
@@ -170,10 +170,7 @@ class Environment(ABC):
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters as plain values, enough for `make_environment` to restore it."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
-        return {"environment": address_of(self)} | {
-            name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
-        }
+        return settings_of(self, "environment")
 
     @classmethod
     def from_settings(cls, values: Mapping[str, Any]) -> Self:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import among, flag, real, real_number, whole, whole_number
+from holdfast.checks import among, array_of, flag, real, real_number, whole, whole_number
 from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.numerics.layout import Array
@@ -453,10 +453,7 @@ def _checked_starts(name: str, starts: Any) -> tuple[int, ...]:
 def _checked_piece_means(name: str, means: Any) -> tuple[tuple[float, ...], ...]:
     """Return rows of probabilities, all of one length."""
     rule = "must be a table of numbers from 0 to 1 with a row per phase and a column per arm"
-    try:
-        table = np.array(means, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameter(name, rule, means) from None
+    table = array_of(name, means, rule)
     if table.ndim != 2 or 0 in table.shape:
         raise InvalidParameter(name, rule, means)
     wrong = ~((table >= 0.0) & (table <= 1.0))

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import array_of, real_number
 from holdfast.errors import InvalidParameter
 
 CLOSE = 1e-5
@@ -212,10 +212,7 @@ def tsallis_weights(C: ArrayLike, eta: float) -> NDArray[np.float64]:
     array([0.5, 0.5])
     """
     rule = "must be a list of finite numbers, one per arm"
-    try:
-        losses = np.array(C, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter("C", rule, C) from None
+    losses = array_of("C", C, rule)
     if losses.ndim != 1 or losses.size == 0 or isinstance(C, str) or not np.isfinite(losses).all():
         raise InvalidParameter("C", rule, C)
     p, _ = cold_solution(losses, real_number("eta", eta, above=0))

@@ -23,7 +23,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -33,13 +33,13 @@ from numpy.typing import NDArray
 from holdfast._numba.compile import takes
 from holdfast.checks import (
     LARGEST,
-    address_of,
     check_fields,
     checked_costs,
     different_names,
     number_range,
     one_of,
     real_number,
+    settings_of,
     whole,
     whole_number,
 )
@@ -380,10 +380,7 @@ class Policy(ABC):
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters as plain values, enough to recreate this policy."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"policy": address_of(self)} | {
-            name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
-        }
+        return settings_of(self, "policy")
 
 
 @dataclass(frozen=True)

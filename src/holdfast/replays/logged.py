@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import holdfast
-from holdfast.checks import different_names, one_of, real_number, whole_number
+from holdfast.checks import array_of, different_names, one_of, real_number, whole_number
 from holdfast.data.csv import PLAIN, CsvFormat
 from holdfast.data.records import read_frame
 from holdfast.errors import Form, HoldfastError, InvalidParameter, Set, Words, nearest, parameter_named, printable
@@ -275,10 +275,7 @@ class LoggedData:
 
     def _shares(self, probabilities: ArrayLike) -> Array:
         rule = f"must be {self.n_arms} numbers, none negative, that add up to 1"
-        try:
-            shares = np.asarray(probabilities, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidParameter("probabilities", rule, probabilities) from None
+        shares = array_of("probabilities", probabilities, rule)
         if shares.shape != (self.n_arms,) or not (shares >= 0).all() or not math.isclose(math.fsum(shares), 1.0):
             raise InvalidParameter("probabilities", rule, probabilities)
         return shares
