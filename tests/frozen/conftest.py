@@ -74,12 +74,12 @@ def net(request: pytest.FixtureRequest) -> Callable[[str, Iterable[str]], None]:
 
 
 def alike(was: str | None, now: str | None) -> bool:
-    """Two lines that differ only in the last bits of their fractions."""
+    """Two lines that differ only in the last bits of long fractions: 1.0 and 1.00 are not alike."""
     if was is None or now is None:
         return False
     one, other = FRACTION.split(was), FRACTION.split(now)
     return one[::2] == other[::2] and all(
-        math.isclose(float(a), float(b), rel_tol=1e-9, abs_tol=1e-12)
+        a == b or (max(len(a), len(b)) > 9 and math.isclose(float(a), float(b), rel_tol=1e-9, abs_tol=1e-12))
         for a, b in zip(one[1::2], other[1::2], strict=True)
     )
 
