@@ -91,14 +91,15 @@ class Tracking:
         level = (1 - here.p) * here.x + here.p * here.z
         known = here.n * (1 - here.p) + here.m * here.p
         spread = self.loss_variance(level, known) / max(known, 1)
-        if not visit.is_look:
-            self.common = level - here.offset
+        common = self.common
+        if not visit.is_look or (len(visit.losses) >= b and here.seen > 0):
+            common = level - here.offset
         s = min((1 + (self.jumps - 1) * (1 - self.together)) / self.exposure, 0.3)
         wanted: list[tuple[float, int, float]] = []
         for j, arm in enumerate(self.arms):
             if j == visit.arm:
                 continue
-            w, n, beside = self.weight_of_common(arm), max(arm.n, 1), arm.offset + self.common
+            w, n, beside = self.weight_of_common(arm), max(arm.n, 1), arm.offset + common
             x = clip((1 - w) * arm.x + w * beside, 0, 1)
             fresh = (1 - w) * arm.mean + w * beside
             r = self.loss_variance(x, n)
@@ -115,7 +116,7 @@ class Tracking:
                 excess = max(excess, 1e-9)
             clearly_worse = level - expected > 2 * math.sqrt(spread)
             may_leave = visit.stay >= visit.hold or (visit.stay >= b and clearly_worse)
-            under_way = here.e > 1 and here.z < expected and visit.stay < visit.hold + 20
+            under_way = here.e > 1 and here.z < expected and (visit.stay < visit.hold + 25 or here.m < 25)
             if may_leave and not under_way and excess > 0:
                 wanted.append((excess, -j, b + (telling if gap > 0 else 0)))
             arm.p += s * (1 - arm.p)
@@ -124,6 +125,8 @@ class Tracking:
                 arm.n /= 1 + arm.n / (2 * self.memory * self.memory)
         if visit.is_look and visit.stay and (wanted or visit.stay >= min(visit.hold, 100)):
             self.end_of_look(visit)
+        if not visit.is_look:
+            self.common = common
         if wanted:
             _, minus_j, hold = max(wanted)
             self.visit = visit = self.moved_to(-minus_j, hold, spread, b)
@@ -197,7 +200,7 @@ class Tracking:
         refuted = not believed and stay >= b and (evidence == 0 or (arm.m > 100 and evidence < 2))
         if believed:
             if evidence > 3:
-                self.jump(arm, (arm.z - arm.x) ** 2, others_too=in_use and stay > b)
+                self.jump(arm, (arm.z - arm.x) ** 2, others_too=in_use)
             arm.x, arm.n = arm.z, arm.m
             if in_use:
                 self.memory, self.score, self.short, self.long = self.memory_before, 0.0, arm.z, arm.z

@@ -71,13 +71,19 @@ def test_it_holds_where_nothing_changes():
 
 
 @needs_machine_code
-def test_a_common_jump_in_a_look_does_not_hold_it_on_the_arm_looked_at():
-    world = hf.ConstrainedBernoulli(8, 0.05)  # before, such games cost up to 5,500 in 100,000 rounds
-    rule = hf.TrackingSwitch(8, switching_cost=1.0, guarded=False)
+@pytest.mark.parametrize(
+    ("gap", "cost", "mean", "nine_in_ten"), [(0.05, 1.0, 1200, 1800), (0.2, 0.025, 260, 400)], ids=["hard", "easy"]
+)
+def test_common_jumps_do_not_hold_it_on_a_worse_arm(gap, cost, mean, nine_in_ten):
+    """A rule that takes them for jumps of the arm looked at costs 1,579 and 333 in the mean, up to 5,500 in a game."""
+    rule = hf.TrackingSwitch(8, switching_cost=cost, guarded=False)
+    world = hf.ConstrainedBernoulli(8, gap)
     result = hf.simulate(
-        [rule], world, horizon=100_000, switching_cost=1.0, replications=16, seed=2, checkpoints=1, progress=False
+        [rule], world, horizon=100_000, switching_cost=cost, replications=64, seed=2, checkpoints=1, progress=False
     )
-    assert result.frame["regret_with_switching"].max() < 2500
+    costs = result.frame["regret_with_switching"]
+    assert costs.mean() < mean
+    assert costs.quantile(0.9) < nine_in_ten
 
 
 @pytest.mark.plain

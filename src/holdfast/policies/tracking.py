@@ -21,13 +21,13 @@ rarely. Either way, what is lost by not knowing stays in proportion to what look
 smaller s and the rarer the looks.
 
 **Looks.** A look is held long enough to see something: at least ⌈λ⌉ and 2 rounds, and as many more as tell the arm from
-the one in use. It ends before that as soon as the arm, as well as it is known, is clearly worse, and goes on while
-evidence that it is better is under way. To stay or to go back is no decision of its own: it is the same rule, seen from
+the one in use. It ends before that as soon as the arm, as well as it is known, is clearly worse. No arm is left while
+evidence that it has become better is under way. To stay or to go back is no decision of its own: it is the same rule, seen from
 the arm that is now in use.
 
 **Levels that move together.** An arm also has an `offset` from the common level. Each look asks which predicted better:
-the arm's own level, or its offset beside the arm left. The log-odds, `together`, say how far levels are moved together
-when the arm in use jumps. After a jump they are held in `doubt` until one look has been made. A jump that is seen in
+the arm's own level, or its offset beside the arm left, if that too was a look, as soon as it had `least` rounds. The
+log-odds, `together`, say how far levels are moved together when the arm in use jumps. After a jump they are held in `doubt` until one look has been made. A jump that is seen in
 a look ends it: if all levels have moved, what the arm loses from then on says nothing of its offset.
 
 **Notice.** With `notice`, an arm not seen for that many rounds is looked at even if its pile does not pay for it.
@@ -90,8 +90,8 @@ LEAST_GAIN = 0.02
 """An arm that has jumped is supposed to gain this much at least: none is given up while the arm in use loses that."""
 TELLING = 4.0
 """A look needs so many variances of a loss over the squared gap."""
-UNDER_WAY = 20.0
-"""For so many rounds evidence under way prolongs a look."""
+UNDER_WAY = 25.0
+"""Evidence under way prolongs a visit for so many rounds of it, or of the evidence."""
 SHARED_EVIDENCE = 3.0
 """The log-odds against levels that move together, before the first look."""
 DOUBT_AFTER_A_JUMP = 0.3
@@ -259,13 +259,14 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     level = (1.0 - state.changed[c, 0]) * state.level[c, 0] + state.changed[c, 0] * state.anew[c, 0]
     known = state.weight[c, 0] * (1.0 - state.changed[c, 0]) + state.fresh[c, 0] * state.changed[c, 0]
     spread = variance(level, known, state.noise[0]) / max(known, 1.0)
-    if state.looking[0] == 0.0:
-        state.common[0] = level - state.offset[c, 0]
+    common = state.common[0]
+    if state.looking[0] == 0.0 or (state.heard[0] >= least and state.offset_weight[c, 0] > 0.0):
+        common = level - state.offset[c, 0]
     best, most, hold, sd_jump = -1, 0.0, least, math.sqrt(state.jump[0])
     for j in range(K):
         if j == c:
             continue
-        n, p, beside = max(state.weight[j, 0], 1.0), state.changed[j, 0], state.offset[j, 0] + state.common[0]
+        n, p, beside = max(state.weight[j, 0], 1.0), state.changed[j, 0], state.offset[j, 0] + common
         w = shared * (1.0 - state.doubt[0]) if state.offset_weight[j, 0] > 0.0 else 0.0
         as_it_was = min(max((1.0 - w) * state.level[j, 0] + w * beside, 0.0), 1.0)
         anew = (1.0 - w) * state.mean[j, 0] + w * beside
@@ -283,7 +284,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         if params.notice > 0.0 and state.age[j, 0] >= params.notice:
             excess = max(excess, 1e-9)
         free = stay >= state.hold[0] or (stay >= least and level - expected > 2.0 * math.sqrt(spread))
-        if state.evidence[c, 0] > 1.0 and state.anew[c, 0] < expected and stay < state.hold[0] + UNDER_WAY:
+        under_way = min(stay - state.hold[0], state.fresh[c, 0]) < UNDER_WAY
+        if under_way and state.evidence[c, 0] > 1.0 and state.anew[c, 0] < expected:
             free = False
         if free and excess > most:
             best, most, hold = j, excess, least + (telling if worse > 0.0 else 0.0)
@@ -293,6 +295,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
             state.weight[j, 0] /= 1.0 + 0.5 * state.weight[j, 0] / (state.memory[0] * state.memory[0])
     if state.looking[0] > 0.0 and stay > 0.0 and (best >= 0 or stay >= min(state.hold[0], 100.0)):
         end_look(state)
+    if state.looking[0] == 0.0:
+        state.common[0] = common
     if best >= 0:
         begin_look(state, best, hold, spread, least)
     state.stay[0] += 1.0
@@ -369,7 +373,7 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     evidence, again = state.evidence[c, 0], False
     if state.changed[c, 0] > SURE:
         if evidence > EVIDENCE:
-            count_jump(state, c, here and block.stay[0] > least)
+            count_jump(state, c, here)
         state.level[c, 0], state.weight[c, 0] = state.anew[c, 0], state.fresh[c, 0]
         if here:
             state.memory[0], state.score[0] = state.kept[0], 0.0
