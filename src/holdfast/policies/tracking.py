@@ -22,13 +22,14 @@ smaller s and the rarer the looks.
 
 **Looks.** A look is held long enough to see something: at least ⌈λ⌉ and 2 rounds, and as many more as tell the arm from
 the one in use. It ends before that as soon as the arm, as well as it is known, is clearly worse. No arm is left while
-evidence that it has become better is under way. To stay or to go back is no decision of its own: it is the same rule, seen from
-the arm that is now in use.
+there is fresh evidence that it has become better. To stay or to go back is no decision of its own: it is the same rule,
+seen from the arm that is now in use.
 
-**Levels that move together.** An arm also has an `offset` from the common level. Each look asks which predicted better:
-the arm's own level, or its offset beside the arm left, if that too was a look, as soon as it had `least` rounds. The
-log-odds, `together`, say how far levels are moved together when the arm in use jumps. After a jump they are held in `doubt` until one look has been made. A jump that is seen in
-a look ends it: if all levels have moved, what the arm loses from then on says nothing of its offset.
+**Levels that move together.** An arm also has an `offset` from the common level, which is that of the arm in use less
+its offset; in a look, once it has heard enough. Each look asks which predicted better: the arm's own level, or its
+offset beside the arm left. The log-odds, `together`, say how far levels are moved together when the arm in use jumps.
+After a jump they are held in `doubt` until one look has been made. A jump that is seen in a look ends it: if all levels
+have moved, what the arm loses from then on says nothing of its offset.
 
 **Notice.** With `notice`, an arm not seen for that many rounds is looked at even if its pile does not pay for it.
 
