@@ -145,6 +145,15 @@ def test_nobody_listens_beyond_this_machine_without_tokens(tmp_path):
         serve("memory:", tokens=TokenFile(tmp_path / "other.json"))
 
 
+@pytest.mark.parametrize(("content", "said"), [(None, "No such file"), ("no certificate", "PEM")])
+def test_a_certificate_that_cannot_be_used_is_named(content, said, tmp_path):
+    file = tmp_path / "chain.pem"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(hf.InvalidParameter, match=f"^certificate must be a PEM file that can be read.*{said}"):
+        serve("memory:", certificate=file)
+
+
 def test_other_sites_cannot_make_a_browser_change_anything(web, game):
     host = f"127.0.0.1:{web.port}"
     for headers in (

@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import socket
+import ssl
 import sys
 import tempfile
 from collections import Counter
@@ -230,6 +231,12 @@ def serve(
     if tokens is not None and not tokens.known():
         rule = "must be a file with a token: `holdfast token make` writes it"
         raise InvalidParameter("tokens", rule, str(tokens.path))
+    if certificate is not None:
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+        except OSError as error:
+            rule = f"must be a PEM file that can be read, with its key ({error.strerror or error})"
+            raise InvalidParameter("certificate", rule, str(certificate)) from None
     with contextlib.closing(store_at(url)) as store:
         store.check_writing()  # where it cannot be used, that is said in one line
     log_lines()
