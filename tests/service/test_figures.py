@@ -458,6 +458,9 @@ def test_comparisons_judgements_and_estimates_are_shown_as_they_are_computed(tmp
             [("c", judged["of_arm"]), ("a", judged["of_against"]), (words, open_)],
         ]
         assert f"of {judged['units']} blocks or conversations" in pages[1]
+        for share, linked in ((0.3, True), (1.0, False)):  # a shadow has nothing to compare
+            ruled.change(holdback=share)
+            assert ("/games/ruled/compare" in web("GET", "/games/ruled").body.decode()) is linked
         for words in (f"The policy: {saved['words']}.", judged["words"][1:]):
             assert words.replace(" %", "\u00a0%") in "".join(pages)
         link = '<a href="/games/capped/judge?arm=c&amp;against=a">Is c better than a?</a>'

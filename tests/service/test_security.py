@@ -108,10 +108,10 @@ def test_a_token_with_another_secret_is_refused(guarded, written):
 
 
 def test_a_token_expires(guarded, written, tokens, monkeypatch, caplog):
-    token = tokens.make("decide", lifetime=timedelta(hours=1))
+    token = tokens.make("decide", lifetime=timedelta(days=2))
     web = Web(guarded.port, token)
     assert web("GET", "/v1/games").status == 200
-    set_clock(monkeypatch, lambda: time.time() + 3601)
+    set_clock(monkeypatch, lambda: time.time() + 2 * 86_400 + 1)
     problem(web("GET", "/v1/games"), 401)
     problem(Web(guarded.port, written["read"])("PATCH", "/v1/games/chat", {"remember": 9}), 403)
     said = [record.getMessage() for record in caplog.records]
