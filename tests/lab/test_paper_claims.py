@@ -1,10 +1,12 @@
 """What a reproduction says: sentences that follow from the tables, the terminal, changed settings, proved bounds."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from made_results import made
 
 import holdfast as hf
 from holdfast.lab.judge import Verdict
@@ -20,6 +22,7 @@ from holdfast.lab.paper.report import (
     summary,
     title_of,
 )
+from holdfast.lab.paper.reproduce import _read
 from holdfast.lab.plan import Cell
 from holdfast.results import Result
 from holdfast.simulation import Power
@@ -249,3 +252,11 @@ def test_theorem_2_for_who_is_told_the_ranges():
     assert found["told", "theorem-2-unique"].value(horizon=1000) == pytest.approx(printed, rel=1e-12)
     assert found["told", "theorem-2"].value(horizon=1000) < hf.bounds.corollary_3(n_arms=4, horizon=1000)
     assert promised(policies["told"]) == set()
+
+
+def test_a_table_of_few_replications_is_read_again_with_all_that_claims_are_judged_by(tmp_path: Path) -> None:
+    row, settings = rows_of(chosen(["stochastic-hard"]))[0], PaperSettings(replications=2)
+    for name, runs in row.files(settings).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        made(exp3=[0.5] * runs).write(tmp_path / name)
+    assert _read(row, tmp_path, settings).frame.height == settings.judged > 2

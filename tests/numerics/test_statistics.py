@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from holdfast import InvalidParameter
-from holdfast.numerics.statistics import Comparison, holm, interval, p_value, quantile, student_quantile
+from holdfast.numerics.statistics import Comparison, Estimate, holm, interval, p_value, quantile, student_quantile
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99, 0.999])
@@ -58,11 +58,14 @@ def test_an_interval_of_a_quantile_by_the_binomial_distribution(n: int, share: f
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "decided"),
-    [(-1.0, 1.0, False), (0.0, 1.0, False), (-1.0, 0.0, False), (0.1, 1, True), (-2, -1, True)],
+    ("low", "high", "sign"),
+    [(-1.0, 1.0, 0), (0.0, 1.0, 0), (-1.0, 0.0, 0), (0.1, 1.0, 1), (-2.0, -1.0, -1), (0.0, 0.0, 0)],
 )
-def test_a_difference_is_decided_if_its_interval_excludes_zero(low: float, high: float, decided: bool) -> None:
-    assert Comparison("a", "b", "cost", 10, (low + high) / 2, low, high, 0.95, 9).decided is decided
+def test_a_difference_is_decided_if_its_interval_excludes_zero(low: float, high: float, sign: int) -> None:
+    """Or if it is known exactly, by an estimate: two that cost the same are neither lower nor higher."""
+    found = Estimate((low + high) / 2, low, high)
+    assert (found.sign, found.decided) == (sign, sign != 0 or low == high)
+    assert Comparison("a", "b", "cost", 10, *found, 0.95, 9).decided is (sign != 0)
 
 
 @pytest.mark.parametrize("n", [2, 3, 12, 400])
