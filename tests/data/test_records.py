@@ -240,6 +240,11 @@ def test_times_that_are_not_regular_have_no_gaps(read):
     assert len(read(["day,a,b", *(f"2026-01-{d:02},0.5,0.25" for d in days)], index="day").trace.table) == 10
 
 
+def test_the_step_is_the_usual_one_and_not_the_shortest(read):
+    times = [*(f"{hour:02}:00" for hour in range(12)), "11:30"]
+    assert len(read(["t,a,b", *(f"2026-01-01 {time},0.5,0.25" for time in times)], index="t").trace.table) == 13
+
+
 @pytest.mark.parametrize("regular", [True, False])
 def test_nine_of_ten_equal_steps_are_regular(read, regular):
     rows = ["t,a,b", *(f"2026-01-01 {hour:02}:00,0.5,0.25" for hour in (*range(10 if regular else 9), 20))]
