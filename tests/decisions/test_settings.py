@@ -120,6 +120,8 @@ def test_changes_of_arms_that_cannot_be(place):
     router.change(add_arms=["a"])  # it is there
     router.change(retire_arms=["b"])
     router.change(retire_arms=["b"])  # it is gone
+    router.change(add_arms=["a"])
+    assert router.policy.arms == ("a", "c")
     router.change(add_arms=["b"])  # it comes back
     assert (router.policy.arms, waiting.ask().block) == (("a", "b", "c"), 1)
 

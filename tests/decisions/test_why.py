@@ -67,6 +67,14 @@ def test_who_is_paused_is_said_though_another_arm_is_in_use(place):
     assert "paused" not in router.why
 
 
+def test_a_pause_of_the_arm_in_use_is_said_until_its_end(place):
+    router = place.open(policy=hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=50.0), seed=1)
+    router.pause(router.ask().arm, until=timedelta(seconds=5))
+    assert "; it is paused or not available, so " in router.why
+    place.clock.now += 5.0
+    assert "; it is certain to stay for " in router.why
+
+
 def test_a_policy_that_does_not_know_its_probabilities_says_none(place):
     router = place.open(policy=hf.ThompsonSampling(arms=["a", "b", "c"]), seed=3)
     first = router.ask()
