@@ -95,6 +95,7 @@ class Player:
         "_pieces",
         "_playing",
         "_rounds",
+        "_rule",
         "_switches",
         "policy",
     )
@@ -119,6 +120,7 @@ class Player:
         self._out: Mask | None = None  # arms that were not available at the last ask
         self._playing = NO_ARM
         self._pieces: list[float] = []
+        self._rule = policy.rule_of
         self._history: list[tuple[int | str, float]] = []  # kept for a rule that is a function of it
         self._rounds = 0
         self._switches = 0
@@ -206,16 +208,19 @@ class Player:
             The arms that can be played now; all by default. While the block's arm is not among them, the
             next best is played, and the block learns what that one lost.
         """
+        silent = switching_cost is None and loss_bound is None and rule is None
+        if silent and self._left and available is None and self._out is None:
+            return self._arm
         given = {"switching_cost": switching_cost, "loss_bound": loss_bound, "rule": rule}
         out = None if available is None else self._unavailable(available)
         if self._left:
-            if any(value is not None for value in given.values()) and self.policy.announces is None:
+            if not silent and self.policy.announces is None:
                 announced_value(self.policy, given)
             if out is self._out is None:
                 return self._arm
         else:
-            if rule is None and self.policy.rule_of is not None:
-                given["rule"] = self.policy.rule_of(RoundsSoFar(self._history))
+            if rule is None and self._rule is not None:
+                given["rule"] = self._rule(RoundsSoFar(self._history))
                 number_of(self.policy, given["rule"], "rule")  # None is no arm either
             announced, self._bounds = announced_value(self.policy, given)
             _, self._left = self._game.begin(announced)
@@ -271,12 +276,14 @@ class Player:
             and reward is arm is None
             and self._left
         ):
-            pieces = [loss]
+            self._pieces.append(loss)
+            total = loss
         else:
             pieces, rounds = self._checked(loss, rounds, reward, arm)
-        self._pieces += pieces
-        if self.policy.rule_of is not None:
-            self._history += [(self._arm, sum(pieces) / rounds)] * rounds  # type: ignore[list-item]  # an arm is in play
+            self._pieces += pieces
+            total = sum(pieces)
+        if self._rule is not None:
+            self._history += [(self._arm, total / rounds)] * rounds  # type: ignore[list-item]  # an arm is in play
         if len(self._pieces) > KEPT_PIECES:
             self._pieces = exact_sum(self._pieces)
         self._rounds += rounds
