@@ -1,8 +1,10 @@
 """The queue of processes before a SQLite file: first come, first served, and nobody waits for the dead."""
 
+import gc
 import os
 import signal
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -104,6 +106,22 @@ def hold(url: str, ready: Any) -> None:
     store._queue.wait(time.monotonic() + SOON)
     ready.send(True)
     time.sleep(SOON)
+
+
+def test_a_queue_that_is_forgotten_in_a_cycle_leaves_nothing_open(log):
+    def forgotten() -> None:
+        cycle: list[Any] = [Queue(log)]
+        cycle.append(cycle)
+
+    gc.collect()
+    known = set(os.listdir("/proc/self/fd"))
+    forgotten()
+    assert len(os.listdir("/proc/self/fd")) == len(known) + 2
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        gc.collect()
+    assert not said
+    assert set(os.listdir("/proc/self/fd")) == known
 
 
 def test_nobody_waits_for_a_process_that_was_killed(tmp_path, log):

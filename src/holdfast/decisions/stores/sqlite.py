@@ -18,6 +18,7 @@ import sqlite3
 import struct
 import sys
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -375,11 +376,12 @@ class Queue:
     """The places of one process. It is made where the system has locks that belong to an open file."""
 
     def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         self._bell = socket(AF_UNIX, SOCK_DGRAM)
+        self._shut = weakref.finalize(self, _shut, self._bell, self._file)  # also where nobody closes it
         self._bell.setsockopt(SOL_SOCKET, SO_RCVTIMEO, LOOK)  # `settimeout` would poll before each call
         self._number = random.SystemRandom().randrange(1, 1 << 31)
         self._bell.bind(_address(self._number))
-        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         self._place = 0
 
     @staticmethod
@@ -391,8 +393,7 @@ class Queue:
 
     def close(self) -> None:
         """Leave it for good."""
-        self._bell.close()
-        os.close(self._file)
+        self._shut()
 
     def wait(self, deadline: float) -> None:
         """Return when everyone who came before is gone, or at the deadline, by `time.monotonic`."""
@@ -426,6 +427,11 @@ class Queue:
 
 LOCK = struct.Struct("hhqqi")
 """Kind, origin, first byte, bytes and process of a lock."""
+
+
+def _shut(bell: socket, file: int) -> None:
+    bell.close()
+    os.close(file)
 
 
 def _address(number: int) -> bytes:
