@@ -72,9 +72,9 @@ def test_it_holds_where_nothing_changes():
 
 @needs_machine_code
 @pytest.mark.parametrize(
-    ("gap", "cost", "mean", "nine_in_ten"), [(0.05, 1.0, 1200, 1800), (0.2, 0.025, 260, 400)], ids=["hard", "easy"]
+    ("gap", "cost", "mean", "worst"), [(0.05, 1.0, 1200, 2500), (0.2, 0.025, 260, 600)], ids=["hard", "easy"]
 )
-def test_common_jumps_do_not_hold_it_on_a_worse_arm(gap, cost, mean, nine_in_ten):
+def test_common_jumps_do_not_hold_it_on_a_worse_arm(gap, cost, mean, worst):
     """A rule that takes them for jumps of the arm looked at costs 1,579 and 333 in the mean, up to 5,500 in a game."""
     rule = hf.TrackingSwitch(8, switching_cost=cost, guarded=False)
     world = hf.ConstrainedBernoulli(8, gap)
@@ -83,7 +83,7 @@ def test_common_jumps_do_not_hold_it_on_a_worse_arm(gap, cost, mean, nine_in_ten
     )
     costs = result.frame["regret_with_switching"]
     assert costs.mean() < mean
-    assert costs.quantile(0.9) < nine_in_ten
+    assert costs.max() < worst
 
 
 @pytest.mark.plain
